@@ -1,0 +1,13 @@
+#include <fmt/core.h>
+
+#include <regrad/autograd/functions.h>
+
+using namespace regrad;
+
+int main() {
+  Tape tape;
+  Var x = tape.variable(tensor({1, 2, 3}));
+  Var y = sum(x * tanh(x));
+  Gradients grads = tape.backward(y);
+  fmt::print("y = {:.4f}\ndy/dx = {}\n", y.item(), grads[x]);
+}
