@@ -1,0 +1,103 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "autograd/gradients.h"
+#include "nn/module.h"
+
+namespace regrad {
+
+// Euclidean norm of all gradients together, accumulated so that f32 gradients of 1e20 do not
+// overflow. NaN or infinity where a gradient has one.
+double norm(const Gradients& gradients);
+// Scales the gradients down to max_norm when their norm is above it. Throws Error for a max_norm
+// that is not positive and for a NaN or infinite gradient, naming the parameter.
+[[nodiscard]] Gradients clip_norm(Gradients gradients, double max_norm);
+
+// All that an optimizer carries from step to step, so that training resumes with the same bits.
+struct OptimizerState {
+  Index steps = 0;
+  std::map<std::string, Tensor> tensors;  // `encoder.weight_ih_l0.exp_avg`
+};
+
+// Updates a fixed list of parameters from gradients.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  // One step. A parameter without gradient is left alone. Throws Error, with nothing changed, for
+  // the gradient of a parameter that is not registered, naming it.
+  void step(const Gradients& gradients);
+
+  Index steps() const { return steps_; }
+  double learning_rate() const { return learning_rate_; }
+  // Throws Error unless it is finite and not negative.
+  void set_learning_rate(double learning_rate);
+
+  OptimizerState state() const;
+  // Throws Error, with nothing changed, listing whatever is missing, unexpected or of another shape
+  // or type.
+  void load_state(const OptimizerState& state);
+
+ protected:
+  struct Slot {
+    std::string path;
+    Parameter parameter;
+    std::vector<Tensor> moments;  // one per name in moment_names_
+  };
+  Optimizer(std::vector<NamedParameter> parameters, double learning_rate,
+            std::vector<std::string> moment_names);
+
+ private:
+  virtual void update(Slot& slot, const Tensor& gradient) const = 0;
+
+  std::vector<Slot> slots_;
+  std::unordered_map<const void*, std::size_t> slot_of_;  // by Parameter::key
+  std::vector<std::string> moment_names_;
+  double learning_rate_;
+  Index steps_ = 0;
+};
+
+struct SgdOptions {
+  double learning_rate = 0.1;
+  double momentum = 0;
+  double weight_decay = 0;  // adds weight_decay · parameter to the gradient
+};
+
+// b = momentum b + g, parameter -= learning_rate b; as torch.optim.SGD.
+class Sgd : public Optimizer {
+ public:
+  explicit Sgd(const Module& module, const SgdOptions& options = {});
+  explicit Sgd(std::vector<NamedParameter> parameters, const SgdOptions& options = {});
+
+ private:
+  void update(Slot& slot, const Tensor& gradient) const override;
+  SgdOptions options_;
+};
+
+struct AdamOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;  // adds weight_decay · parameter to the gradient
+};
+
+// m = β₁ m + (1 - β₁) g, v = β₂ v + (1 - β₂) g²,
+// parameter -= learning_rate m̂ / (sqrt(v̂) + ε) with m̂ = m / (1 - β₁ᵗ), v̂ = v / (1 - β₂ᵗ)
+// (Kingma and Ba 2014); as torch.optim.Adam, but with one t for all parameters.
+class Adam : public Optimizer {
+ public:
+  explicit Adam(const Module& module, const AdamOptions& options = {});
+  explicit Adam(std::vector<NamedParameter> parameters, const AdamOptions& options = {});
+
+ private:
+  void update(Slot& slot, const Tensor& gradient) const override;
+  AdamOptions options_;
+};
+
+}  // namespace regrad
