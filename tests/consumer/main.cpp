@@ -1,5 +1,4 @@
 #include <fmt/core.h>
-
 #include <regrad/autograd/functions.h>
 
 using namespace regrad;
