@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "examples/seq2seq/text.h"
+
+namespace regrad::seq2seq {
+
+// Attention weights: one row for each output token, one column for each source token.
+struct HeatMap {
+  Sentence rows, columns;
+  std::vector<double> weights;  // [rows, columns], from 0 to 1
+
+  double at(std::size_t row, std::size_t column) const {
+    return weights[row * columns.size() + column];
+  }
+};
+
+// ascii: " .:-=+*#%@", for any terminal; shades: Unicode blocks; colour: backgrounds of the
+// 256-colour palette, from near black to near white, which stand out on dark and light terminals.
+enum class Ink { ascii, shades, colour };
+
+// The matrix as lines of text of at most `width` columns: with weights in per cent where that fits,
+// else cells only, else in several panels side by side made one below the other. Throws Error when
+// there are not rows x columns weights.
+std::string draw_text(const HeatMap& map, Ink ink, std::size_t width = 80);
+
+// The matrix as an <svg> element that takes its text colour from the page. Throws as draw_text.
+std::string draw_svg(const HeatMap& map);
+
+// Columns that the text takes in a terminal: 2 for East Asian wide, 0 for combining characters.
+std::size_t display_width(std::string_view text);
+// The token as it can be shown anywhere: controls and other invisible characters become visible, a
+// lone combining mark gets a circle to stand on.
+std::string visible(std::string_view token);
+
+}  // namespace regrad::seq2seq
