@@ -64,8 +64,8 @@ struct GRU : Module {
   std::vector<GRUCell> cells;  // layer by layer, forward before reverse
 
  private:
-  std::vector<Var> layer(const Var& x, Index layer, const Var& initial,
-                         const Lengths& lengths) const;
+  GRUOutput run(const Var& x, const Var* initial, const Lengths& lengths, Rng* rng) const;
+  void check(const Var& x, const Var* initial, const Lengths& lengths) const;
 };
 
 }  // namespace regrad
