@@ -1,0 +1,78 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace regrad {
+
+namespace detail {
+struct Block {  // the 64 bytes before the data
+  std::atomic<std::uint32_t> owners;
+  std::uint32_t size_class;
+  Block* next;  // in a free list
+};
+Block* acquire_block(std::size_t bytes);
+void release_block(Block* block) noexcept;
+}  // namespace detail
+
+// A shared handle to a block of uninitialised, 64-byte aligned memory from the calling thread's
+// pool. The last handle returns the block to the pool of its thread, so that a training loop in its
+// steady state asks the system for nothing.
+class Storage {
+ public:
+  Storage() = default;
+  explicit Storage(std::size_t bytes) : block_(bytes ? detail::acquire_block(bytes) : nullptr) {}
+  Storage(const Storage& other) : block_(other.block_) {
+    if (block_) block_->owners.fetch_add(1, std::memory_order_relaxed);
+  }
+  Storage(Storage&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  Storage& operator=(Storage other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~Storage() {
+    if (block_ && drop()) detail::release_block(block_);
+  }
+
+  std::byte* data() const { return block_ ? reinterpret_cast<std::byte*>(block_) + 64 : nullptr; }
+  bool unique() const { return !block_ || block_->owners.load(std::memory_order_acquire) == 1; }
+
+ private:
+  // A sole owner needs no atomic read-modify-write.
+  bool drop() const {
+    return block_->owners.load(std::memory_order_acquire) == 1 ||
+           block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+  detail::Block* block_ = nullptr;
+};
+
+struct PoolStats {
+  std::uint64_t system_allocations = 0;  // blocks ever asked of the system by this thread
+  std::int64_t bytes_in_use = 0;         // handed out minus taken back by this thread
+  std::int64_t bytes_cached = 0;         // waiting in the free lists
+};
+
+PoolStats pool_stats();  // of the calling thread
+void release_pool();     // gives the calling thread's free blocks back to the system
+
+// Lets standard containers draw on the pool.
+template <class T>
+struct PoolAllocator {
+  using value_type = T;
+  PoolAllocator() = default;
+  template <class U>
+  PoolAllocator(const PoolAllocator<U>&) {}
+  T* allocate(std::size_t n) {
+    return reinterpret_cast<T*>(
+        reinterpret_cast<std::byte*>(detail::acquire_block(n * sizeof(T))) + 64);
+  }
+  void deallocate(T* p, std::size_t) noexcept {
+    detail::release_block(reinterpret_cast<detail::Block*>(reinterpret_cast<std::byte*>(p) - 64));
+  }
+  friend bool operator==(const PoolAllocator&, const PoolAllocator&) { return true; }
+};
+
+}  // namespace regrad
