@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ops/shape.h"
+
+// The inner loops. Each is compiled once per instruction set and chosen at run time; an element's
+// rounding does not depend on its position, as tails run through the same vector code.
+namespace regrad::ops {
+
+enum class Unary { copy, neg, exp, log, square, sqrt, tanh, sigmoid, relu, positive };
+enum class Binary { add, sub, mul, div };
+
+namespace simd {
+
+struct AdamConstants {
+  double step_size;       // learning rate over 1 - β₁ᵗ
+  double root_scale;      // 1 / sqrt(1 - β₂ᵗ)
+  double beta1, beta2, epsilon, weight_decay;
+};
+
+template <class T>
+struct Kernels {
+  // elementwise
+  void (*map)(Unary op, const T* x, T* y, Index n);
+  // a_step and b_step are 1, or 0 for one value that stands for all.
+  void (*zip)(Binary op, const T* a, Index a_step, const T* b, Index b_step, T* y, Index n);
+  void (*affine)(const T* x, T scale, T shift, T* y, Index n);
+  void (*accumulate)(T* y, const T* x, T factor, Index n);  // y += factor x
+
+  // reductions
+  T (*sum)(const T* x, Index n);
+  T (*dot)(const T* a, const T* b, Index n);
+  double (*sum_squares)(const T* x, Index n);  // in double: survives 1e20 in f32
+
+  // one row; in place is allowed
+  void (*softmax)(const T* x, T* y, Index n);
+  T (*log_sum_exp)(const T* x, Index n);
+  void (*exp_minus)(const T* x, T shift, T factor, T* y, Index n);  // factor e^(x - shift)
+
+  // one sequence at one step; `kept` holds r, z, n and the hidden part of n: 4H
+  void (*gru)(const T* from_input, const T* from_hidden, const T* h, T* h_next, T* kept, Index size);
+  void (*gru_backward)(const T* g, const T* kept, const T* h, T* g_input, T* g_hidden, T* g_h,
+                       Index size);
+
+  // one query against one key
+  T (*additive_score)(const T* query, const T* key, const T* v, Index n);
+  void (*additive_score_backward)(T g, const T* query, const T* key, const T* v, T* g_query,
+                                  T* g_key, T* g_v, Index n);  // each adds
+
+  void (*adam)(T* x, const T* g, T* m, T* v, Index n, const AdamConstants& c);
+};
+
+// The kernels for this machine. REGRAD_SIMD=baseline in the environment forbids AVX2.
+template <class T>
+const Kernels<T>& kernels();
+
+// The instruction set that kernels() chose: `avx2` or `baseline`.
+const char* instruction_set();
+
+// Tags: one compilation of the kernel sources each.
+struct Baseline;
+struct Avx2;
+
+template <class Set, class T>
+void add_elementwise(Kernels<T>& table);
+template <class Set, class T>
+void add_reductions(Kernels<T>& table);
+template <class Set, class T>
+void add_rows(Kernels<T>& table);
+template <class Set, class T>
+void add_recurrent(Kernels<T>& table);
+template <class Set, class T>
+void add_attention(Kernels<T>& table);
+template <class Set, class T>
+void add_optimizer(Kernels<T>& table);
+
+}  // namespace simd
+}  // namespace regrad::ops
