@@ -1,0 +1,125 @@
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "autograd/var.h"
+#include "ops/ids.h"
+#include "ops/matmul.h"
+#include "ops/rng.h"
+
+// Every differentiable function. Shapes broadcast as in NumPy where two tensors meet; types never
+// mix. Whatever cannot be computed throws Error, naming the operation and the shapes.
+namespace regrad {
+
+// --- elementwise, with broadcasting
+Var add(const Var& a, const Var& b);
+Var sub(const Var& a, const Var& b);
+Var mul(const Var& a, const Var& b);
+Var div(const Var& a, const Var& b);
+Var neg(const Var& x);
+Var affine(const Var& x, double scale, double shift);  // scale x + shift
+
+// --- elementwise
+Var exp(const Var& x);
+Var log(const Var& x);
+Var square(const Var& x);
+Var sqrt(const Var& x);
+Var tanh(const Var& x);
+Var sigmoid(const Var& x);  // 1 / (1 + e^-x)
+Var relu(const Var& x);     // max(x, 0); the gradient at 0 is 0
+
+// --- reductions; axes may be negative, none means all
+Var sum(const Var& x);
+Var sum(const Var& x, std::initializer_list<int> axes, bool keep_dims = false);
+Var mean(const Var& x);
+Var mean(const Var& x, std::initializer_list<int> axes, bool keep_dims = false);
+
+// --- linear algebra
+// a [M, K] @ b [K, N], or batches of them [..., M, K] @ [..., K, N] whose leading dimensions
+// broadcast; the flags transpose the last two axes.
+Var matmul(const Var& a, const Var& b, Transpose a_transpose = NoTrans,
+           Transpose b_transpose = NoTrans);
+// x [..., I], weight [O, I], bias [O]: x Wᵀ + b. The weight's gradient is gathered over all uses.
+Var linear(const Var& x, const Var& weight);
+Var linear(const Var& x, const Var& weight, const Var& bias);
+
+// --- shape
+Var reshape(const Var& x, const Shape& shape);
+Var expand(const Var& x, const Shape& shape);                 // repeats size-1 dimensions
+Var permute(const Var& x, const Shape& axes);
+Var transpose(const Var& x, int axis_a = -2, int axis_b = -1);
+Var concat(std::span<const Var> parts, int axis);
+Var concat(std::initializer_list<Var> parts, int axis);
+Var stack(std::span<const Var> parts, int axis = 0);          // along a new axis
+Var slice(const Var& x, int axis, Index begin, Index end);    // [begin, end); end -1: to the end
+Var select(const Var& x, int axis, Index i);                  // one slice, without the axis
+Var sum_to(const Var& x, const Shape& shape);                 // adjoint of expand
+
+// --- rows and lengths
+// table [V, E], ids of any shape: [..., E]. Throws Error for an id outside of the table, naming
+// position and table size.
+Var rows(const Var& table, const Ids& ids);
+// As above for ids [T, B]; a padded position, whose id is not read, gives zeros.
+Var rows(const Var& table, const Ids& ids, const Lengths& lengths);
+// x [T, B, ...] with every padded position replaced by `value`, whatever it holds.
+Var masked_fill(const Var& x, const Lengths& lengths, double value);
+
+// --- normalised
+// Over the last axis; finite for any finite input.
+Var softmax(const Var& x);
+Var log_softmax(const Var& x);
+// x [..., B, S]: row (…, b) over its first lengths[b] entries, zeros behind them; a row without any
+// valid entry is all zeros.
+Var softmax(const Var& x, const Lengths& lengths);
+// Zeroes entries with probability p and divides the others by 1 - p (Srivastava et al. 2014).
+Var dropout(const Var& x, double p, Rng& rng);
+
+// --- losses
+struct CrossEntropyOptions {
+  double label_smoothing = 0;  // (1 - ε) of the label, ε spread evenly over all classes
+  bool mean = true;            // over valid positions; else their sum
+};
+// logits [T, B, V], labels [T, B]: -log softmax(logits)[label], averaged over valid positions; 0 when
+// there is none. Padded labels and logits are not read. Throws Error for a label outside of [0, V).
+Var cross_entropy(const Var& logits, const Ids& labels, const Lengths& lengths,
+                  const CrossEntropyOptions& options = {});
+// logits [..., V], labels [...], all valid.
+Var cross_entropy(const Var& logits, const Ids& labels, const CrossEntropyOptions& options = {});
+
+// --- recurrent (fused: first derivatives only; the composed twins are in nn/composed.h)
+enum class Direction { forward, backward };
+// GRU gates of one step, PyTorch's convention (reset after the product, blocks r, z, n):
+// r = σ(x_r + h_r), z = σ(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h.
+// from_input, from_hidden [B, 3H]; h [B, H] -> [B, H].
+Var gru_gates(const Var& from_input, const Var& from_hidden, const Var& h);
+// The whole sequence: from_input [T, B, 3H] (W_ih x_t + b_ih), h0 [B, H], weight_hh [3H, H], bias_hh
+// [3H] -> [T, B, H]. A padded step carries the state through.
+Var gru(const Var& from_input, const Var& h0, const Var& weight_hh, const Var& bias_hh,
+        const Lengths& lengths, Direction direction);
+
+// --- attention over keys or values [S, B, ·], a query [B, ·]
+// vᵀ tanh(q + k_s) (Bahdanau, Cho and Bengio 2014): query [B, A], keys [S, B, A], v [A] -> [B, S].
+// Fused: first derivatives only. Padded keys are not read, their scores are 0.
+Var additive_score(const Var& query, const Var& keys, const Var& v, const Lengths& lengths);
+// qᵀ k_s (Luong, Pham and Manning 2015): query [B, D], keys [S, B, D] -> [B, S].
+Var dot_score(const Var& query, const Var& keys, const Lengths& lengths);
+// Σ_s weights[b, s] values[s, b]: weights [B, S], values [S, B, D] -> [B, D].
+Var weighted_sum(const Var& weights, const Var& values, const Lengths& lengths);
+
+// --- operators
+inline Var operator+(const Var& a, const Var& b) { return add(a, b); }
+inline Var operator-(const Var& a, const Var& b) { return sub(a, b); }
+inline Var operator*(const Var& a, const Var& b) { return mul(a, b); }
+inline Var operator/(const Var& a, const Var& b) { return div(a, b); }
+inline Var operator-(const Var& x) { return neg(x); }
+inline Var operator+(const Var& x, double c) { return affine(x, 1, c); }
+inline Var operator+(double c, const Var& x) { return affine(x, 1, c); }
+inline Var operator-(const Var& x, double c) { return affine(x, 1, -c); }
+inline Var operator-(double c, const Var& x) { return affine(x, -1, c); }
+inline Var operator*(const Var& x, double c) { return affine(x, c, 0); }
+inline Var operator*(double c, const Var& x) { return affine(x, c, 0); }
+inline Var operator/(const Var& x, double c) { return affine(x, 1 / c, 0); }
+
+}  // namespace regrad

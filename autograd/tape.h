@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "autograd/arena.h"
+#include "autograd/gradients.h"
+#include "autograd/pullback.h"
+#include "autograd/var.h"
+#include "ops/storage.h"
+
+namespace regrad {
+
+// Records the differentiable functions called in its thread while it lives, in the order of the
+// calls, which is a topological order: backward is one loop from the end. Tapes nest; the innermost
+// one records.
+class Tape {
+ public:
+  Tape();
+  ~Tape();
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  // A leaf whose gradient is wanted.
+  Var variable(Tensor value);
+
+  // The gradients of a one-element loss with respect to every leaf it depends on. Consumes the tape:
+  // each step is released as soon as it was used. Throws Error for a loss of another size or tape,
+  // for one that depends on no leaf, and when called twice.
+  Gradients backward(const Var& loss);
+
+  // Number of leaves and recorded steps.
+  Index size() const { return static_cast<Index>(steps_.size()); }
+
+  // The tape that records in this thread, or nullptr.
+  static Tape* active();
+
+ private:
+  friend class Var;
+  friend class Recorder;
+  friend class Paused;
+  friend std::vector<Var> gradients(const Var& y, std::span<const Var> xs);
+
+  using Node = std::int32_t;
+  struct EdgeRecord {
+    Node target;
+    Pullback* pullback;  // nullptr where the step's joint pullback covers it
+  };
+  struct Step {
+    const char* name;
+    Shape shape;
+    DType dtype;
+    std::uint32_t first_edge = 0, edge_count = 0;
+    JointPullback* joint = nullptr;  // of a fused operation
+  };
+  struct Leaf {
+    Node node;
+    Parameter parameter;  // empty for a variable
+  };
+  struct OuterTerm;
+  class Sweep;
+  template <class T>
+  using List = std::vector<T, PoolAllocator<T>>;
+
+  bool watches(const Var& var) const;
+  void require_usable() const;
+  Var watch(const Parameter& parameter);
+  Node add_leaf(Tensor value, const Parameter& parameter);
+  void begin_step(const char* name, const Tensor& value);
+  void add_edge(const Var& input, Pullback* pullback);
+  void check_output(const Var& y, const char* operation) const;
+  void release_step(Step& step);
+  List<bool> depends_on(std::span<const Var> xs, Node last) const;
+
+  std::uint64_t serial_;
+  Tape* outer_;
+  bool consumed_ = false;
+  Arena arena_;
+  List<Step> steps_;
+  List<EdgeRecord> edges_;
+  List<Leaf> leaves_;
+  List<std::int32_t> parameter_table_;  // open addressing: positions in leaves_, -1 for none
+};
+
+// Nothing records in this thread while it lives.
+class Paused {
+ public:
+  Paused();
+  ~Paused();
+  Paused(const Paused&) = delete;
+  Paused& operator=(const Paused&) = delete;
+
+ private:
+  Tape* interrupted_;
+};
+
+// Gradients of sum(y) with respect to any watched values, recorded on the live tape, so that they
+// can be differentiated again; the tape is kept. A value that y does not depend on gets zeros.
+std::vector<Var> gradients(const Var& y, std::span<const Var> xs);
+inline std::vector<Var> gradients(const Var& y, std::initializer_list<Var> xs) {
+  return gradients(y, std::span(xs.begin(), xs.size()));
+}
+
+}  // namespace regrad
