@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 #include <regrad/autograd/functions.h>
+#include <regrad/autograd/tape.h>
 
 using namespace regrad;
 
