@@ -21,8 +21,8 @@ std::string digits(double value, DType dtype, bool scientific) {
     auto last = text.find_last_not_of('0', exponent - 1);
     return text.erase(last + 1, exponent - last - 1);
   }
-  std::string text = dtype == DType::f32 ? fmt::format("{}", static_cast<float>(value))
-                                         : fmt::format("{}", value);
+  std::string text =
+      dtype == DType::f32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
   if (text.find('e') != std::string::npos) text = fmt::format("{:.8f}", value);
   auto point = text.find('.');
   if (point == std::string::npos) return text + ".";

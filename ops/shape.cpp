@@ -1,8 +1,8 @@
 #include "ops/shape.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
+
+#include <fmt/ranges.h>
 
 #include "ops/error.h"
 

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace regrad {
 

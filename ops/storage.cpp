@@ -1,11 +1,11 @@
 #include "ops/storage.h"
 
-#include <sanitizer/asan_interface.h>
-
 #include <array>
 #include <bit>
 #include <cstdlib>
 #include <new>
+
+#include <sanitizer/asan_interface.h>
 
 namespace regrad {
 namespace detail {

@@ -66,8 +66,8 @@ struct PoolAllocator {
   template <class U>
   PoolAllocator(const PoolAllocator<U>&) {}
   T* allocate(std::size_t n) {
-    return reinterpret_cast<T*>(
-        reinterpret_cast<std::byte*>(detail::acquire_block(n * sizeof(T))) + 64);
+    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(detail::acquire_block(n * sizeof(T))) +
+                                64);
   }
   void deallocate(T* p, std::size_t) noexcept {
     detail::release_block(reinterpret_cast<detail::Block*>(reinterpret_cast<std::byte*>(p) - 64));

@@ -1,9 +1,9 @@
 #include "ops/tensor.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include <fmt/ranges.h>
 
 namespace regrad {
 

@@ -8,9 +8,8 @@ struct Attention {
   using B = Batch<Set, T>;
 
   static T additive_score(const T* query, const T* key, const T* v, Index n) {
-    return accumulate_sum<Set, T>(n, [&](auto at) {
-      return at.load(v) * xsimd::tanh(at.load(query) + at.load(key));
-    });
+    return accumulate_sum<Set, T>(
+        n, [&](auto at) { return at.load(v) * xsimd::tanh(at.load(query) + at.load(key)); });
   }
 
   // tanh is computed again: cheaper than keeping [S, B, A] for each step of the decoder.

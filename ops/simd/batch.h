@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstring>
+
 #include <xsimd/xsimd.hpp>
 
 #include "ops/simd/kernels.h"

@@ -33,8 +33,7 @@ struct Elementwise {
       case Unary::relu:  // keeps NaN
         return apply(x, y, n, [](B v) { return xsimd::select(v < B(T(0)), B(T(0)), v); });
       case Unary::positive:
-        return apply(x, y, n,
-                     [](B v) { return xsimd::select(v > B(T(0)), B(T(1)), B(T(0))); });
+        return apply(x, y, n, [](B v) { return xsimd::select(v > B(T(0)), B(T(1)), B(T(0))); });
     }
   }
 
@@ -47,9 +46,7 @@ struct Elementwise {
     } else if (a_step) {
       each<Set, T>(n, [&, v = B(*b)](auto at) { at.store(y, f(at.load(a), v)); });
     } else {
-      each<Set, T>(n, [&, v = B(*a)](auto at) {
-        at.store(y, f(v, b_step ? at.load(b) : B(*b)));
-      });
+      each<Set, T>(n, [&, v = B(*a)](auto at) { at.store(y, f(v, b_step ? at.load(b) : B(*b))); });
     }
   }
 
@@ -71,9 +68,8 @@ struct Elementwise {
   }
 
   static void accumulate(T* y, const T* x, T factor, Index n) {
-    each<Set, T>(n, [&, f = B(factor)](auto at) {
-      at.store(y, xsimd::fma(f, at.load(x), at.load(y)));
-    });
+    each<Set, T>(
+        n, [&, f = B(factor)](auto at) { at.store(y, xsimd::fma(f, at.load(x), at.load(y))); });
   }
 };
 

@@ -14,8 +14,8 @@ enum class Binary { add, sub, mul, div };
 namespace simd {
 
 struct AdamConstants {
-  double step_size;       // learning rate over 1 - β₁ᵗ
-  double root_scale;      // 1 / sqrt(1 - β₂ᵗ)
+  double step_size;   // learning rate over 1 - β₁ᵗ
+  double root_scale;  // 1 / sqrt(1 - β₂ᵗ)
   double beta1, beta2, epsilon, weight_decay;
 };
 
@@ -39,7 +39,8 @@ struct Kernels {
   void (*exp_minus)(const T* x, T shift, T factor, T* y, Index n);  // factor e^(x - shift)
 
   // one sequence at one step; `kept` holds r, z, n and the hidden part of n: 4H
-  void (*gru)(const T* from_input, const T* from_hidden, const T* h, T* h_next, T* kept, Index size);
+  void (*gru)(const T* from_input, const T* from_hidden, const T* h, T* h_next, T* kept,
+              Index size);
   void (*gru_backward)(const T* g, const T* kept, const T* h, T* g_input, T* g_hidden, T* g_h,
                        Index size);
 

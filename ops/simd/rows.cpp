@@ -39,7 +39,8 @@ struct Rows {
     T total = T(0);
     Index i = 0;
     B sums = B(T(0));
-    for (; i + Index(B::size) <= n; i += B::size) sums += xsimd::exp(B::load_unaligned(x + i) - top);
+    for (; i + Index(B::size) <= n; i += B::size)
+      sums += xsimd::exp(B::load_unaligned(x + i) - top);
     total = fold<Set, T>(sums, T(0), [](T a, T b) { return a + b; });
     if (i < n) {
       B rest = xsimd::exp(Tail<Set, T>{i, n - i}.load(x) - top);

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "ops/ids.h"
+#include "ops/tensor.h"
+
+// A query [B, ·] against the keys or values [S, B, ·] of its sentence; padded ones are never read.
+namespace regrad::ops {
+
+// vᵀ tanh(query + key): query [B, A], keys [S, B, A], v [A] -> [B, S], 0 where padded.
+Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& v,
+                      const Lengths& lengths);
+// Adds the gradients for g [B, S] to those that are given.
+void additive_score_backward(const Tensor& g, const Tensor& query, const Tensor& keys,
+                             const Tensor& v, const Lengths& lengths, Tensor& g_query,
+                             Tensor& g_keys, Tensor& g_v);
+
+// queryᵀ key: query [B, D], keys [S, B, D] -> [B, S], 0 where padded.
+Tensor dot_score(const Tensor& query, const Tensor& keys, const Lengths& lengths);
+// Σ_s weights[b, s] values[s, b]: weights [B, S], values [S, B, D] -> [B, D].
+Tensor weighted_sum(const Tensor& weights, const Tensor& values, const Lengths& lengths);
+// weights[b, s] x[b]: weights [B, S], x [B, D] -> [S, B, D], 0 where padded.
+Tensor spread(const Tensor& weights, const Tensor& x, const Lengths& lengths);
+
+}  // namespace regrad::ops

@@ -1,0 +1,61 @@
+#include "ops/blas.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <cblas.h>
+
+#include "ops/error.h"
+
+namespace regrad::ops {
+namespace {
+
+blasint checked(Index n) {
+  if (n > std::numeric_limits<blasint>::max()) fail("matmul: dimension {} is too large", n);
+  return static_cast<blasint>(n);
+}
+
+// Two pools of threads would fight over the cores, and a product split over threads loses at the
+// sizes of recurrent models.
+void use_one_thread() {
+  static const bool done = (openblas_set_num_threads(1), true);
+  static_cast<void>(done);
+}
+
+void clear(Index m, Index n, auto* c, Index ldc) {
+  for (Index i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0);
+}
+
+template <class T, class Gemm, class Gemv>
+void multiply(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index k, const T* a,
+              Index lda, const T* b, Index ldb, T beta, T* c, Index ldc, Gemm gemm, Gemv gemv) {
+  if (m == 0 || n == 0) return;
+  if (k == 0) return beta == 0 ? clear(m, n, c, ldc) : void();
+  use_one_thread();
+  if (m == 1 && a_transpose == NoTrans) {  // one row: c = op(B)ᵀ a
+    if (beta == 0) clear(1, n, c, ldc);
+    auto rows = checked(b_transpose == Trans ? n : k),
+         columns = checked(b_transpose == Trans ? k : n);
+    return gemv(CblasRowMajor, b_transpose == Trans ? CblasNoTrans : CblasTrans, rows, columns,
+                T(1), b, checked(ldb), a, 1, T(1), c, 1);
+  }
+  gemm(CblasRowMajor, a_transpose == Trans ? CblasTrans : CblasNoTrans,
+       b_transpose == Trans ? CblasTrans : CblasNoTrans, checked(m), checked(n), checked(k), T(1),
+       a, checked(lda), b, checked(ldb), beta, c, checked(ldc));
+}
+
+}  // namespace
+
+void gemm(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index k, const float* a,
+          Index lda, const float* b, Index ldb, float beta, float* c, Index ldc) {
+  multiply(a_transpose, b_transpose, m, n, k, a, lda, b, ldb, beta, c, ldc, cblas_sgemm,
+           cblas_sgemv);
+}
+
+void gemm(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index k, const double* a,
+          Index lda, const double* b, Index ldb, double beta, double* c, Index ldc) {
+  multiply(a_transpose, b_transpose, m, n, k, a, lda, b, ldb, beta, c, ldc, cblas_dgemm,
+           cblas_dgemv);
+}
+
+}  // namespace regrad::ops

@@ -1,0 +1,101 @@
+#include "ops/elementwise.h"
+
+#include <algorithm>
+
+#include "ops/reduce.h"
+#include "ops/strides.h"
+
+namespace regrad::ops {
+namespace {
+
+std::string_view name(Binary op) {
+  constexpr std::string_view names[] = {"add", "sub", "mul", "div"};
+  return names[static_cast<int>(op)];
+}
+
+}  // namespace
+
+Tensor map(Unary op, const Tensor& x) {
+  Tensor y(x.shape(), x.dtype());
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::kernels<T>().map(op, x.data<T>(), y.mutable_data<T>(), x.size());
+  });
+  return y;
+}
+
+Tensor zip(Binary op, const Tensor& a, const Tensor& b) {
+  require_same_dtype(a, b, name(op));
+  Tensor y(broadcast(a.shape(), b.shape(), name(op)), a.dtype());
+  visit(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    auto kernel = simd::kernels<T>().zip;
+    const T *u = a.data<T>(), *v = b.data<T>();
+    T* out = y.mutable_data<T>();
+    if (a.shape() == b.shape()) return kernel(op, u, 1, v, 1, out, y.size());
+    for_each_run(y.shape(), broadcast_strides(a.shape(), y.shape()),
+                 broadcast_strides(b.shape(), y.shape()),
+                 [&](Index i, Index j, Index a_step, Index b_step, Index n) {
+                   kernel(op, u + i, a_step, v + j, b_step, out, n);
+                   out += n;
+                 });
+  });
+  return y;
+}
+
+Tensor affine(const Tensor& x, double scale, double shift) {
+  Tensor y(x.shape(), x.dtype());
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::kernels<T>().affine(x.data<T>(), static_cast<T>(scale), static_cast<T>(shift),
+                              y.mutable_data<T>(), x.size());
+  });
+  return y;
+}
+
+void accumulate(Tensor& y, const Tensor& x, double factor) {
+  require_same_dtype(y, x, "accumulate");
+  if (!(y.shape() == x.shape())) fail("accumulate: shapes {} and {}", y.shape(), x.shape());
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::kernels<T>().accumulate(y.mutable_data<T>(), x.data<T>(), static_cast<T>(factor),
+                                  x.size());
+  });
+}
+
+Tensor expand(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  if (!(broadcast(x.shape(), shape, "expand") == shape)) {
+    fail("expand: shape {} does not become {} by repeating", x.shape(), shape);
+  }
+  Tensor y(shape, x.dtype());
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* in = x.data<T>();
+    T* out = y.mutable_data<T>();
+    for_each_run(shape, broadcast_strides(x.shape(), shape), contiguous_strides(shape),
+                 [&](Index i, Index j, Index step, Index, Index n) {
+                   if (step == 0) {
+                     std::fill_n(out + j, n, in[i]);
+                   } else {
+                     std::copy_n(in + i, n, out + j);
+                   }
+                 });
+  });
+  return y;
+}
+
+Tensor sum_to(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  if (!(broadcast(shape, x.shape(), "sum_to") == x.shape())) {
+    fail("sum_to: shape {} is no sum of {}", shape, x.shape());
+  }
+  Tensor y = x;
+  int missing = x.rank() - shape.rank();
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (axis < missing || (shape[axis - missing] == 1 && x.shape()[axis] != 1)) y = sum(y, axis);
+  }
+  return y.reshape(shape);
+}
+
+}  // namespace regrad::ops

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "ops/simd/kernels.h"
+#include "ops/tensor.h"
+
+namespace regrad::ops {
+
+// One value per element, by a SIMD kernel.
+Tensor map(Unary op, const Tensor& x);
+// With broadcasting. Throws Error, naming the operation, for shapes that do not fit and mixed
+// types.
+Tensor zip(Binary op, const Tensor& a, const Tensor& b);
+Tensor affine(const Tensor& x, double scale, double shift);  // scale x + shift
+// y += factor x, of one shape.
+void accumulate(Tensor& y, const Tensor& x, double factor = 1);
+
+// x with its size-1 dimensions repeated, as broadcasting does.
+Tensor expand(const Tensor& x, const Shape& shape);
+// Its adjoint: sums over the dimensions that `shape` lacks or has as 1.
+Tensor sum_to(const Tensor& x, const Shape& shape);
+
+}  // namespace regrad::ops

@@ -1,0 +1,125 @@
+#include "ops/matmul.h"
+
+#include <algorithm>
+
+#include "ops/strides.h"
+
+namespace regrad::ops {
+namespace {
+
+struct Operand {
+  const Tensor& tensor;
+  Transpose transpose;
+  Index rows() const { return tensor.shape()[transpose == Trans ? -1 : -2]; }
+  Index columns() const { return tensor.shape()[transpose == Trans ? -2 : -1]; }
+  Index stride() const { return std::max<Index>(tensor.shape()[-1], 1); }
+  std::string describe() const {
+    return to_string(tensor.shape()) + (transpose == Trans ? "ᵀ" : "");
+  }
+};
+
+Shape leading(const Shape& shape) {
+  return Shape(std::span(shape.begin(), static_cast<std::size_t>(shape.rank() - 2)));
+}
+
+void require_product(const Operand& a, const Operand& b) {
+  require_same_dtype(a.tensor, b.tensor, "matmul");
+  if (a.tensor.rank() < 2 || b.tensor.rank() < 2) {
+    fail("matmul: {} @ {}: both need two dimensions or more; reshape a vector to a row or a column",
+         a.tensor.shape(), b.tensor.shape());
+  }
+  if (a.columns() != b.rows()) {
+    fail("matmul: inner dimensions differ: {} @ {}", a.describe(), b.describe());
+  }
+}
+
+template <class T>
+void multiply_batches(const Operand& a, const Operand& b, Tensor& c) {
+  Index m = a.rows(), n = b.columns(), k = a.columns();
+  T* out = c.mutable_data<T>();
+  const T *u = a.tensor.data<T>(), *v = b.tensor.data<T>();
+  if (b.tensor.rank() == 2 && a.transpose == NoTrans) {  // one product over all rows
+    Index rows = n ? c.size() / n : 0;
+    return gemm(NoTrans, b.transpose, rows, n, k, u, a.stride(), v, b.stride(), T(0), out,
+                std::max<Index>(n, 1));
+  }
+  Shape batch = leading(c.shape());
+  for_each_run(batch, broadcast_strides(leading(a.tensor.shape()), batch),
+               broadcast_strides(leading(b.tensor.shape()), batch),
+               [&](Index i, Index j, Index a_step, Index b_step, Index count) {
+                 for (Index r = 0; r < count; ++r, out += m * n) {
+                   gemm(a.transpose, b.transpose, m, n, k, u + (i + r * a_step) * m * k, a.stride(),
+                        v + (j + r * b_step) * k * n, b.stride(), T(0), out, std::max<Index>(n, 1));
+                 }
+               });
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b, Transpose a_transpose, Transpose b_transpose) {
+  Operand left{a, a_transpose}, right{b, b_transpose};
+  require_product(left, right);
+  Shape batch = broadcast(leading(a.shape()), leading(b.shape()), "matmul");
+  Tensor c(batch.appended(left.rows()).appended(right.columns()), a.dtype());
+  visit(a.dtype(), [&](auto zero) { multiply_batches<decltype(zero)>(left, right, c); });
+  return c;
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor* bias) {
+  require_same_dtype(x, weight, "linear");
+  if (weight.rank() != 2 || x.rank() < 1 || x.shape()[-1] != weight.shape()[1]) {
+    fail("linear: input {} does not fit weight {} (outputs, inputs)", x.shape(), weight.shape());
+  }
+  if (bias && !(bias->shape() == Shape{weight.shape()[0]})) {
+    fail("linear: bias {} does not fit weight {}", bias->shape(), weight.shape());
+  }
+  if (bias) require_same_dtype(x, *bias, "linear");
+  Index outputs = weight.shape()[0], inputs = weight.shape()[1];
+  Tensor y(x.shape().with(-1, outputs), x.dtype());
+  Index rows = x.shape().product(0, x.rank() - 1);
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* out = y.mutable_data<T>();
+    if (bias) {
+      for (Index r = 0; r < rows; ++r) std::copy_n(bias->data<T>(), outputs, out + r * outputs);
+    }
+    gemm(NoTrans, Trans, rows, outputs, inputs, x.data<T>(), std::max<Index>(inputs, 1),
+         weight.data<T>(), std::max<Index>(inputs, 1), bias ? T(1) : T(0), out,
+         std::max<Index>(outputs, 1));
+  });
+  return y;
+}
+
+namespace {
+
+Tensor as_matrix(const Tensor& x) {
+  Index columns = x.shape()[-1];
+  return x.reshape({x.shape().product(0, x.rank() - 1), columns});
+}
+
+template <class T>
+Tensor stack_rows(std::span<const OuterProduct> terms, Tensor OuterProduct::*member) {
+  Index rows = 0, columns = (terms[0].*member).shape()[-1];
+  for (auto& term : terms) rows += as_matrix(term.*member).shape()[0];
+  Tensor result({rows, columns}, dtype_of<T>());
+  T* out = result.mutable_data<T>();
+  for (auto& term : terms) {
+    out = std::copy_n((term.*member).template data<T>(), (term.*member).size(), out);
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor sum_outer_products(std::span<const OuterProduct> terms) {
+  if (terms.size() == 1) {
+    return matmul(as_matrix(terms[0].g), as_matrix(terms[0].x), Trans, NoTrans);
+  }
+  return visit(terms[0].g.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    return matmul(stack_rows<T>(terms, &OuterProduct::g), stack_rows<T>(terms, &OuterProduct::x),
+                  Trans, NoTrans);
+  });
+}
+
+}  // namespace regrad::ops

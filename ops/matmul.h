@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+
+#include "ops/blas.h"
+#include "ops/tensor.h"
+
+namespace regrad {
+
+using ops::NoTrans;
+using ops::Trans;
+using ops::Transpose;
+
+namespace ops {
+
+// a [..., M, K] @ b [..., K, N] after the transposes of the last two axes; leading dimensions
+// broadcast. Throws Error naming both shapes.
+Tensor matmul(const Tensor& a, const Tensor& b, Transpose a_transpose = NoTrans,
+              Transpose b_transpose = NoTrans);
+
+// x [..., I], weight [O, I], bias [O] or nullptr: x Wᵀ + b.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor* bias);
+
+// One term gᵀ x of a weight's gradient: g [..., O], x [..., I].
+struct OuterProduct {
+  Tensor g, x;
+};
+// Σ gᵀ x over all terms, [O, I], as one product over their rows laid end to end.
+Tensor sum_outer_products(std::span<const OuterProduct> terms);
+
+}  // namespace ops
+}  // namespace regrad
