@@ -37,7 +37,7 @@ struct GreedyResult {
 
 // Takes the likeliest token at each step, the lowest id on ties, until each sentence has come to
 // <eos> or to its limit. Records nothing. A sentence's result does not depend on the others of the
-// batch. Throws Error for logits that are NaN.
+// batch. Throws Error for logits that are NaN or +infinity.
 GreedyResult greedy(const DecoderStep& step, DecoderState state, const Lengths& source_lengths,
                     const GreedyOptions& options);
 

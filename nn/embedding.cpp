@@ -1,7 +1,6 @@
 #include "nn/embedding.h"
 
 #include "autograd/functions.h"
-#include "nn/init.h"
 #include "nn/sizes.h"
 
 namespace regrad {
@@ -9,7 +8,7 @@ namespace regrad {
 Embedding::Embedding(Index vocabulary, Index size, Rng& rng, DType dtype) {
   require_size("embedding", "vocabulary", vocabulary);
   require_size("embedding", "size", size);
-  weight = Parameter(init::normal({vocabulary, size}, 1, rng, dtype));
+  weight = Parameter(normal({vocabulary, size}, 0, 1, rng, dtype));
 }
 
 Var Embedding::operator()(const Ids& ids) const { return rows(weight, ids); }

@@ -4,15 +4,6 @@
 #include "nn/sizes.h"
 
 namespace regrad {
-namespace {
-
-// [layers D, B, H] of zeros would do for every layer; one [B, H] is enough, as all start alike.
-Var zero_state(Index batch, Index hidden, DType dtype) {
-  return Tensor::zeros({batch, hidden}, dtype);
-}
-
-}  // namespace
-
 GRUCell::GRUCell(Index inputs, Index hidden, Rng& rng, DType dtype) {
   require_size("gru", "inputs", inputs);
   require_size("gru", "hidden", hidden);
@@ -74,7 +65,7 @@ GRUOutput GRU::run(const Var& x, const Var* initial, const Lengths& lengths, Rng
     const bool backward = bidirectional && i % 2 == 1;
     const GRUCell& cell = cells[i];
     const Var h0 = initial ? select(*initial, 0, static_cast<Index>(i))
-                           : zero_state(x.shape()[1], hidden, x.dtype());
+                           : Var(zeros({x.shape()[1], hidden}, x.dtype()));
     states.push_back(gru(linear(input, cell.weight_ih, cell.bias_ih), h0, cell.weight_hh,
                          cell.bias_hh, lengths,
                          backward ? Direction::backward : Direction::forward));
@@ -95,8 +86,9 @@ void GRU::check(const Var& x, const Var* initial, const Lengths& lengths) const 
   if (x.shape()[0] < 1) {
     fail("gru: input {} has no time step; pad the batch to at least one", x.shape());
   }
+  require_lengths(lengths, x.shape()[0], x.shape()[1], "gru");
   const Shape state{static_cast<Index>(cells.size()), x.shape()[1], hidden};
-  if (initial && initial->shape() != state) {
+  if (initial && !(initial->shape() == state)) {
     fail("gru: the initial state must be [layers · directions, B, H] = {}, not {}", state,
          initial->shape());
   }

@@ -1,0 +1,133 @@
+#include "nn/composed.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "ops/tensor.h"
+
+namespace regrad {
+namespace {
+
+// Padding is replaced at the start of everything below: 0 · NaN would be NaN.
+
+// [B, 1]: 1 where step t of a sequence is valid, else 0.
+Tensor valid_at(const Lengths& lengths, Index t, DType dtype) {
+  std::vector<double> valid;
+  for (Index b = 0; b < lengths.batch(); ++b) valid.push_back(lengths.valid(t, b) ? 1 : 0);
+  return tensor(valid, {lengths.batch(), 1}, dtype);
+}
+
+// x [S, B, ...]: the largest valid entry of each column, [1, B, ...]; 0 where there is none.
+Tensor largest_valid(const Tensor& x, const Lengths& lengths) {
+  const std::vector<double> values = x.to_vector();
+  const Index inner = x.shape().product(2, x.rank());
+  std::vector<double> largest(static_cast<std::size_t>(lengths.batch() * inner));
+  for (Index b = 0; b < lengths.batch(); ++b) {
+    for (Index i = b * inner; i < (b + 1) * inner && lengths[b] > 0; ++i) {
+      double& best = largest[static_cast<std::size_t>(i)];
+      best = -std::numeric_limits<double>::infinity();
+      for (Index s = 0; s < lengths[b]; ++s) {
+        best = std::max(best, values[static_cast<std::size_t>(s * lengths.batch() * inner + i)]);
+      }
+    }
+  }
+  return tensor(largest, x.shape().with(0, 1), x.dtype());
+}
+
+// Of one step, valid for the sequences that have any.
+Lengths any_valid(const Lengths& lengths) {
+  std::vector<std::int32_t> any;
+  for (Index b = 0; b < lengths.batch(); ++b) any.push_back(lengths[b] > 0 ? 1 : 0);
+  return Lengths(any, 1);
+}
+
+// [T, B, V]: what log p is multiplied with, (1 - ε) [v = label] + ε / V, and 0 at padding.
+Tensor target_distribution(const Ids& labels, const Lengths& lengths, const Shape& shape,
+                           double epsilon, DType dtype) {
+  const Index classes = shape[2];
+  std::vector<double> target(static_cast<std::size_t>(shape.size()));
+  for (Index t = 0; t < shape[0]; ++t) {
+    for (Index b = 0; b < shape[1]; ++b) {
+      if (!lengths.valid(t, b)) continue;
+      const Index position = t * shape[1] + b;
+      const auto row = target.begin() + position * classes;
+      std::fill(row, row + classes, epsilon / static_cast<double>(classes));
+      row[labels[position]] += 1 - epsilon;
+    }
+  }
+  return tensor(target, shape, dtype);
+}
+
+}  // namespace
+
+Var gru_gates_composed(const Var& from_input, const Var& from_hidden, const Var& h) {
+  const Index size = h.shape()[-1];
+  const auto block = [size](const Var& x, Index i) {
+    return slice(x, -1, i * size, (i + 1) * size);
+  };
+  const Var r = sigmoid(block(from_input, 0) + block(from_hidden, 0));
+  const Var z = sigmoid(block(from_input, 1) + block(from_hidden, 1));
+  const Var n = tanh(block(from_input, 2) + r * block(from_hidden, 2));
+  return (1 - z) * n + z * h;
+}
+
+Var gru_composed(const Var& from_input, const Var& h0, const Var& weight_hh, const Var& bias_hh,
+                 const Lengths& lengths, Direction direction) {
+  const Var x = masked_fill(from_input, lengths, 0);
+  const Index steps = lengths.time();
+  std::vector<Var> states(static_cast<std::size_t>(steps));
+  Var h = h0;
+  for (Index i = 0; i < steps; ++i) {
+    const Index t = direction == Direction::forward ? i : steps - 1 - i;
+    const Var next = gru_gates_composed(select(x, 0, t), linear(h, weight_hh, bias_hh), h);
+    const Var valid = valid_at(lengths, t, x.dtype());
+    h = valid * next + (1 - valid) * h;
+    states[static_cast<std::size_t>(t)] = h;
+  }
+  return stack(states);
+}
+
+Var additive_score_composed(const Var& query, const Var& keys, const Var& v,
+                            const Lengths& lengths) {
+  const Var hidden = tanh(query + masked_fill(keys, lengths, 0));
+  return transpose(masked_fill(sum(hidden * v, {2}), lengths, 0));
+}
+
+Var dot_score_composed(const Var& query, const Var& keys, const Lengths& lengths) {
+  return transpose(sum(query * masked_fill(keys, lengths, 0), {2}));
+}
+
+Var weighted_sum_composed(const Var& weights, const Var& values, const Lengths& lengths) {
+  const Var weight = masked_fill(transpose(weights), lengths, 0);
+  return sum(reshape(weight, weight.shape().appended(1)) * masked_fill(values, lengths, 0), {0});
+}
+
+Var softmax_composed(const Var& x, const Lengths& lengths) {
+  // masked_fill wants [S, B, ...]: the last two axes in front, and back in the end.
+  const Index rank = x.rank();
+  std::vector<Index> to_front{rank - 1, rank - 2}, back;
+  for (Index axis = 0; axis < rank - 2; ++axis) {
+    to_front.push_back(axis);
+    back.push_back(axis + 2);
+  }
+  back.insert(back.end(), {1, 0});
+  const Var scores = masked_fill(permute(x, Shape(to_front)), lengths, 0);
+  const Var shifted = scores - Var(largest_valid(scores.value(), lengths));
+  const Var e = masked_fill(exp(masked_fill(shifted, lengths, 0)), lengths, 0);
+  const Var total = sum(e, {0}, true);
+  // Without any valid entry the total is 0, and so must be the weights.
+  const Var empty = masked_fill(Var(zeros(total.shape(), x.dtype())), any_valid(lengths), 1);
+  return permute(e / (total + empty), Shape(back));
+}
+
+Var cross_entropy_composed(const Var& logits, const Ids& labels, const Lengths& lengths,
+                           const CrossEntropyOptions& options) {
+  const Var log_p = log_softmax(masked_fill(logits, lengths, 0));
+  const Var target =
+      target_distribution(labels, lengths, logits.shape(), options.label_smoothing, logits.dtype());
+  const auto count = static_cast<double>(std::max<Index>(lengths.total(), 1));
+  return -sum(target * log_p) / (options.mean ? count : 1);
+}
+
+}  // namespace regrad

@@ -1,0 +1,220 @@
+#include "nn/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_set>
+#include <utility>
+
+#include "nn/match.h"
+#include "ops/simd/kernels.h"
+
+namespace regrad {
+namespace {
+
+std::string display_name(const Parameter& parameter) {
+  if (!parameter) return "a variable";
+  if (!parameter.name().empty()) return parameter.name();
+  return fmt::format("an unnamed parameter of shape {}", parameter.shape());
+}
+
+void require_range(const char* optimizer, const char* what, double value, double low, double high) {
+  // Written so that NaN fails, too.
+  if (!(value >= low && value < high)) {
+    fail("{}: {} must be in [{}, {}), not {}", optimizer, what, low, high, value);
+  }
+}
+
+using Names = std::vector<std::string>;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double sum_squares(const Tensor& x) {
+  return visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    return ops::simd::kernels<T>().sum_squares(x.data<T>(), x.size());
+  });
+}
+
+// NaN if there is one.
+double largest_magnitude(const Tensor& x) {
+  double largest = 0;
+  for (const double value : x.to_vector()) {
+    if (std::isnan(value)) return value;
+    largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+// The square root of Σ x² where x² would overflow a double.
+double rescaled_norm(const Gradients& gradients) {
+  double largest = 0;
+  for (const Gradients::Entry& entry : gradients.entries()) {
+    const double magnitude = largest_magnitude(entry.gradient);
+    if (!std::isfinite(magnitude)) return magnitude;
+    largest = std::max(largest, magnitude);
+  }
+  double total = 0;
+  for (const Gradients::Entry& entry : gradients.entries()) {
+    for (const double value : entry.gradient.to_vector()) {
+      total += (value / largest) * (value / largest);
+    }
+  }
+  return largest * std::sqrt(total);
+}
+
+[[noreturn]] void fail_at_bad_gradient(const Gradients& gradients) {
+  for (const Gradients::Entry& entry : gradients.entries()) {
+    const std::vector<double> values = entry.gradient.to_vector();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (std::isfinite(values[i])) continue;
+      fail(
+          "clip_norm: the gradient of {} is {} at position {} of shape {}; a lower learning rate "
+          "or a smaller max_norm often helps",
+          display_name(entry.parameter), values[i], i, entry.gradient.shape());
+    }
+  }
+  fail("clip_norm: the norm of the gradients is beyond the largest double");
+}
+
+std::vector<NamedParameter> distinct(std::vector<NamedParameter> parameters) {
+  std::unordered_set<const void*> seen;
+  std::erase_if(parameters, [&](const NamedParameter& named) {
+    return !seen.insert(named.parameter.key()).second;
+  });
+  return parameters;
+}
+
+}  // namespace
+
+double norm(const Gradients& gradients) {
+  double total = 0;
+  for (const Gradients::Entry& entry : gradients.entries()) total += sum_squares(entry.gradient);
+  return std::isfinite(total) ? std::sqrt(total) : rescaled_norm(gradients);
+}
+
+Gradients clip_norm(Gradients gradients, double max_norm) {
+  if (!(max_norm > 0)) fail("clip_norm: max_norm must be above 0, not {}", max_norm);
+  const double length = norm(gradients);
+  if (!std::isfinite(length)) fail_at_bad_gradient(gradients);
+  if (length > max_norm) gradients.scale(max_norm / length);
+  return gradients;
+}
+
+Optimizer::Optimizer(std::vector<NamedParameter> parameters, double learning_rate,
+                     std::vector<std::string> moment_names)
+    : moment_names_(std::move(moment_names)) {
+  set_learning_rate(learning_rate);
+  for (auto& [path, parameter] : distinct(std::move(parameters))) {
+    slot_of_.emplace(parameter.key(), slots_.size());
+    const Tensor zero = zeros(parameter.shape(), parameter.value().dtype());
+    slots_.push_back({std::move(path), parameter, {moment_names_.size(), zero}});
+  }
+}
+
+void Optimizer::set_learning_rate(double learning_rate) {
+  require_range("optimizer", "learning rate", learning_rate, 0, infinity);
+  learning_rate_ = learning_rate;
+}
+
+void Optimizer::step(const Gradients& gradients) {
+  std::vector<std::pair<Slot*, const Tensor*>> updates;
+  for (const Gradients::Entry& entry : gradients.entries()) {
+    if (!entry.parameter) continue;
+    const auto slot = slot_of_.find(entry.parameter.key());
+    if (slot == slot_of_.end()) {
+      fail(
+          "optimizer: {} was trained but is not registered; construct the optimizer from a module "
+          "whose visit names it",
+          display_name(entry.parameter));
+    }
+    updates.emplace_back(&slots_[slot->second], &entry.gradient);
+  }
+  ++steps_;
+  for (const auto& [slot, gradient] : updates) update(*slot, *gradient);
+}
+
+OptimizerState Optimizer::state() const {
+  OptimizerState state{steps_, {}};
+  for (const Slot& slot : slots_) {
+    for (std::size_t i = 0; i < moment_names_.size(); ++i) {
+      state.tensors.emplace(slot.path + "." + moment_names_[i], slot.moments[i]);
+    }
+  }
+  return state;
+}
+
+void Optimizer::load_state(const OptimizerState& state) {
+  if (state.steps < 0) fail("load_state: {} steps", state.steps);
+  std::vector<WantedTensor> wanted;
+  for (const Slot& slot : slots_) {
+    for (const std::string& moment : moment_names_) {
+      wanted.push_back(
+          {{slot.path + "." + moment}, slot.parameter.shape(), slot.parameter.value().dtype()});
+    }
+  }
+  const std::vector<Tensor> found = match_tensors("load_state", wanted, state.tensors);
+  auto next = found.begin();
+  for (Slot& slot : slots_) {
+    for (Tensor& moment : slot.moments) moment = *next++;
+  }
+  steps_ = state.steps;
+}
+
+Sgd::Sgd(const Module& module, const SgdOptions& options)
+    : Sgd(distinct_parameters(module), options) {}
+
+Sgd::Sgd(std::vector<NamedParameter> parameters, const SgdOptions& options)
+    : Optimizer(std::move(parameters), options.learning_rate,
+                options.momentum == 0 ? Names{} : Names{"momentum_buffer"}),
+      options_(options) {
+  require_range("sgd", "momentum", options.momentum, 0, 1);
+  require_range("sgd", "weight decay", options.weight_decay, 0, infinity);
+}
+
+void Sgd::update(Slot& slot, const Tensor& gradient) const {
+  visit(gradient.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* g = gradient.data<T>();
+    T* x = slot.parameter.mutable_value().mutable_data<T>();
+    T* buffer = slot.moments.empty() ? nullptr : slot.moments[0].mutable_data<T>();
+    const T decay = static_cast<T>(options_.weight_decay);
+    const T momentum = static_cast<T>(options_.momentum);
+    const T rate = static_cast<T>(learning_rate());
+    for (Index i = 0; i < gradient.size(); ++i) {
+      T change = g[i] + decay * x[i];
+      if (buffer) change = buffer[i] = momentum * buffer[i] + change;
+      x[i] -= rate * change;
+    }
+  });
+}
+
+Adam::Adam(const Module& module, const AdamOptions& options)
+    : Adam(distinct_parameters(module), options) {}
+
+Adam::Adam(std::vector<NamedParameter> parameters, const AdamOptions& options)
+    : Optimizer(std::move(parameters), options.learning_rate, {"exp_avg", "exp_avg_sq"}),
+      options_(options) {
+  require_range("adam", "beta1", options.beta1, 0, 1);
+  require_range("adam", "beta2", options.beta2, 0, 1);
+  require_range("adam", "epsilon", options.epsilon, 0, infinity);
+  require_range("adam", "weight decay", options.weight_decay, 0, infinity);
+}
+
+void Adam::update(Slot& slot, const Tensor& gradient) const {
+  const auto t = static_cast<double>(steps());
+  const ops::simd::AdamConstants constants{
+      .step_size = learning_rate() / (1 - std::pow(options_.beta1, t)),
+      .root_scale = 1 / std::sqrt(1 - std::pow(options_.beta2, t)),
+      .beta1 = options_.beta1,
+      .beta2 = options_.beta2,
+      .epsilon = options_.epsilon,
+      .weight_decay = options_.weight_decay};
+  visit(gradient.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    ops::simd::kernels<T>().adam(slot.parameter.mutable_value().mutable_data<T>(),
+                                 gradient.data<T>(), slot.moments[0].mutable_data<T>(),
+                                 slot.moments[1].mutable_data<T>(), gradient.size(), constants);
+  });
+}
+
+}  // namespace regrad
