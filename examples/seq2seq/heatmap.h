@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "examples/seq2seq/text.h"
@@ -30,11 +29,5 @@ std::string draw_text(const HeatMap& map, Ink ink, std::size_t width = 80);
 
 // The matrix as an <svg> element that takes its text colour from the page. Throws as draw_text.
 std::string draw_svg(const HeatMap& map);
-
-// Columns that the text takes in a terminal: 2 for East Asian wide, 0 for combining characters.
-std::size_t display_width(std::string_view text);
-// The token as it can be shown anywhere: controls and other invisible characters become visible, a
-// lone combining mark gets a circle to stand on.
-std::string visible(std::string_view token);
 
 }  // namespace regrad::seq2seq

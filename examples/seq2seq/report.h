@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "examples/seq2seq/heatmap.h"
 #include "examples/seq2seq/metrics.h"
 
@@ -43,16 +41,8 @@ struct Report {
 
 // One HTML page that needs nothing else, neither network nor script.
 std::string render(const Report& report);
-// A page around `body`, with the same style; the title is escaped, the body is not.
-std::string html_page(std::string_view title, std::string_view body);
-// & < > " ' as entities, and controls, which HTML forbids, as visible characters.
-std::string escape_html(std::string_view text);
-
 // Writes under a temporary name in the same folder, flushes, then renames: at any moment the old
 // file or the new one is there, whole. Throws Error, naming path and reason, when it cannot.
 void write_file(const std::filesystem::path& path, std::string_view content);
-// One line of JSON at the end of the file, flushed. A last line that was cut short, by a kill, goes
-// first. Throws Error when it cannot be written.
-void append_line(const std::filesystem::path& path, const nlohmann::ordered_json& json);
 
 }  // namespace regrad::seq2seq

@@ -4,6 +4,7 @@
 #include <istream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace regrad::seq2seq {
@@ -27,9 +28,6 @@ std::string_view name_of(Tokens kind);
 Sentence tokenize(std::string_view line, Tokens kind);
 // The line of these tokens: tokenize(join(t, kind), kind) == t for every t that tokenize returns.
 std::string join(const Sentence& tokens, Tokens kind);
-
-// True where there is nothing to be seen: spaces of any kind, controls, zero-width characters.
-bool is_blank(std::string_view text);
 
 // Throws Error for invalid UTF-8, NUL and a carriage return: "<where>, byte <n>: …", n from 1.
 void check_text(std::string_view line, std::string_view where);
