@@ -47,15 +47,19 @@ Var linear(const Var& x, const Var& weight, const Var& bias);
 
 // --- shape
 Var reshape(const Var& x, const Shape& shape);
-Var expand(const Var& x, const Shape& shape);                 // repeats size-1 dimensions
+Var expand(const Var& x, const Shape& shape);  // repeats size-1 dimensions
 Var permute(const Var& x, const Shape& axes);
 Var transpose(const Var& x, int axis_a = -2, int axis_b = -1);
 Var concat(std::span<const Var> parts, int axis);
 Var concat(std::initializer_list<Var> parts, int axis);
-Var stack(std::span<const Var> parts, int axis = 0);          // along a new axis
-Var slice(const Var& x, int axis, Index begin, Index end);    // [begin, end); end -1: to the end
-Var select(const Var& x, int axis, Index i);                  // one slice, without the axis
-Var sum_to(const Var& x, const Shape& shape);                 // adjoint of expand
+Var stack(std::span<const Var> parts, int axis = 0);  // along a new axis
+// Entries [begin, end) of an axis; negative positions count from the end.
+Var slice(const Var& x, int axis, Index begin, Index end);
+Var slice(const Var& x, int axis, Index begin);  // to the end
+Var select(const Var& x, int axis, Index i);     // one slice, without the axis
+Var sum_to(const Var& x, const Shape& shape);    // adjoint of expand
+// Adjoint of slice: zeros of `shape` with x at [begin, …) of the axis.
+Var unslice(const Var& x, const Shape& shape, int axis, Index begin);
 
 // --- rows and lengths
 // table [V, E], ids of any shape: [..., E]. Throws Error for an id outside of the table, naming
@@ -63,6 +67,9 @@ Var sum_to(const Var& x, const Shape& shape);                 // adjoint of expa
 Var rows(const Var& table, const Ids& ids);
 // As above for ids [T, B]; a padded position, whose id is not read, gives zeros.
 Var rows(const Var& table, const Ids& ids, const Lengths& lengths);
+// Adjoint of rows: g [..., E] added up by id into [V, E].
+Var scatter_rows(const Var& g, const Ids& ids, const Shape& table);
+Var scatter_rows(const Var& g, const Ids& ids, const Lengths& lengths, const Shape& table);
 // x [T, B, ...] with every padded position replaced by `value`, whatever it holds.
 Var masked_fill(const Var& x, const Lengths& lengths, double value);
 
@@ -81,8 +88,9 @@ struct CrossEntropyOptions {
   double label_smoothing = 0;  // (1 - ε) of the label, ε spread evenly over all classes
   bool mean = true;            // over valid positions; else their sum
 };
-// logits [T, B, V], labels [T, B]: -log softmax(logits)[label], averaged over valid positions; 0 when
-// there is none. Padded labels and logits are not read. Throws Error for a label outside of [0, V).
+// logits [T, B, V], labels [T, B]: -log softmax(logits)[label], averaged over valid positions; 0
+// when there is none. Padded labels and logits are not read. Throws Error for a label outside of
+// [0, V).
 Var cross_entropy(const Var& logits, const Ids& labels, const Lengths& lengths,
                   const CrossEntropyOptions& options = {});
 // logits [..., V], labels [...], all valid.
@@ -94,8 +102,8 @@ enum class Direction { forward, backward };
 // r = σ(x_r + h_r), z = σ(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h.
 // from_input, from_hidden [B, 3H]; h [B, H] -> [B, H].
 Var gru_gates(const Var& from_input, const Var& from_hidden, const Var& h);
-// The whole sequence: from_input [T, B, 3H] (W_ih x_t + b_ih), h0 [B, H], weight_hh [3H, H], bias_hh
-// [3H] -> [T, B, H]. A padded step carries the state through.
+// The whole sequence: from_input [T, B, 3H] (W_ih x_t + b_ih), h0 [B, H], weight_hh [3H, H],
+// bias_hh [3H] -> [T, B, H]. A padded step carries the state through.
 Var gru(const Var& from_input, const Var& h0, const Var& weight_hh, const Var& bias_hh,
         const Lengths& lengths, Direction direction);
 
@@ -105,6 +113,8 @@ Var gru(const Var& from_input, const Var& h0, const Var& weight_hh, const Var& b
 Var additive_score(const Var& query, const Var& keys, const Var& v, const Lengths& lengths);
 // qᵀ k_s (Luong, Pham and Manning 2015): query [B, D], keys [S, B, D] -> [B, S].
 Var dot_score(const Var& query, const Var& keys, const Lengths& lengths);
+// weights[b, s] x[b]: weights [B, S], x [B, D] -> [S, B, D], 0 where padded.
+Var spread(const Var& weights, const Var& x, const Lengths& lengths);
 // Σ_s weights[b, s] values[s, b]: weights [B, S], values [S, B, D] -> [B, D].
 Var weighted_sum(const Var& weights, const Var& values, const Lengths& lengths);
 

@@ -12,8 +12,8 @@ namespace regrad {
 
 struct GradcheckOptions {
   double atol = 1e-9;
-  double rtol = 1e-6;     // an entry fails when |analytic - numeric| > atol + rtol max(|·|, |·|)
-  double step = 1e-3;     // of the five-point difference, relative to max(1, |x|)
+  double rtol = 1e-6;      // an entry fails when |analytic - numeric| > atol + rtol max(|·|, |·|)
+  double step = 1e-3;      // of the five-point difference, relative to max(1, |x|)
   std::uint64_t seed = 1;  // of the random projection
   // At most so many entries per input, chosen at random; 0: all.
   Index entries_per_input = 0;
@@ -25,7 +25,7 @@ struct GradcheckReport {
   std::string input;       // of the worst entry: `input 1` or a parameter's name
   Index index = -1;        // its row-major position
   double analytic = 0, numeric = 0;
-  Index entries = 0;       // how many were compared
+  Index entries = 0;  // how many were compared
 
   std::string to_string() const;
 };

@@ -7,8 +7,8 @@
 
 namespace regrad {
 
-// A trained tensor. A shared handle: copying it ties weights (one gradient, one optimizer state, once
-// in a checkpoint). Two handles are equal when they hold the same parameter.
+// A trained tensor. A shared handle: copying it ties weights (one gradient, one optimizer state,
+// once in a checkpoint). Two handles are equal when they hold the same parameter.
 class Parameter {
  public:
   Parameter() = default;  // holds nothing until it is assigned another handle
@@ -16,7 +16,8 @@ class Parameter {
 
   const Tensor& value() const { return node_->value; }
   const Shape& shape() const { return value().shape(); }
-  // For writing in place: what a tape recorded keeps its numbers, as shared storage is copied first.
+  // For writing in place: what a tape recorded keeps its numbers, as shared storage is copied
+  // first.
   Tensor& mutable_value() const { return node_->value; }
   // Replaces the value. Throws Error unless shape and type stay the same.
   void assign(const Tensor& value) const;

@@ -25,9 +25,9 @@ class Tape {
   // A leaf whose gradient is wanted.
   Var variable(Tensor value);
 
-  // The gradients of a one-element loss with respect to every leaf it depends on. Consumes the tape:
-  // each step is released as soon as it was used. Throws Error for a loss of another size or tape,
-  // for one that depends on no leaf, and when called twice.
+  // The gradients of a one-element loss with respect to every leaf it depends on. Consumes the
+  // tape: each step is released as soon as it was used. Throws Error for a loss of another size or
+  // tape, for one that depends on no leaf, and when called twice.
   Gradients backward(const Var& loss);
 
   // Number of leaves and recorded steps.
@@ -41,7 +41,6 @@ class Tape {
   friend class Recorder;
   friend class Paused;
   friend std::vector<Var> gradients(const Var& y, std::span<const Var> xs);
-
   using Node = std::int32_t;
   struct EdgeRecord {
     Node target;
@@ -51,27 +50,35 @@ class Tape {
     const char* name;
     Shape shape;
     DType dtype;
-    std::uint32_t first_edge = 0, edge_count = 0;
+    std::uint32_t first_edge;        // the last one is before the next step's first
     JointPullback* joint = nullptr;  // of a fused operation
   };
   struct Leaf {
     Node node;
     Parameter parameter;  // empty for a variable
   };
-  struct OuterTerm;
   class Sweep;
+  class DifferentiableSweep;
   template <class T>
   using List = std::vector<T, PoolAllocator<T>>;
 
-  bool watches(const Var& var) const;
-  void require_usable() const;
+  // Throws Error for a value of another tape.
+  bool watches(const Var& var, const char* operation) const {
+    if (var.tape_ != 0 && var.tape_ != serial_) fail_foreign(operation);
+    return var.tape_ != 0;
+  }
+  [[noreturn]] void fail_foreign(const char* operation) const;
   Var watch(const Parameter& parameter);
-  Node add_leaf(Tensor value, const Parameter& parameter);
-  void begin_step(const char* name, const Tensor& value);
-  void add_edge(const Var& input, Pullback* pullback);
-  void check_output(const Var& y, const char* operation) const;
-  void release_step(Step& step);
-  List<bool> depends_on(std::span<const Var> xs, Node last) const;
+  Var add_leaf(Tensor value, const Parameter& parameter);
+  void grow_parameter_table();
+  std::int32_t& parameter_slot(const Parameter& parameter);
+  Var begin_step(const char* name, Tensor value);
+  void add_edge(const Var& input, Pullback* pullback) { edges_.push_back({input.node_, pullback}); }
+  std::uint32_t edges_end(std::size_t step) const;
+  void release_step(std::size_t step);
+  // For each step up to `last`: whether it depends on one of xs.
+  List<char> dependents(std::span<const Var> xs, Node last) const;
+  Var first_order(Node step, const Var& g, Tensor value);
 
   std::uint64_t serial_;
   Tape* outer_;

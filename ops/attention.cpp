@@ -111,24 +111,21 @@ Tensor weighted_sum(const Tensor& weights, const Tensor& values, const Lengths& 
   return result;
 }
 
-Tensor spread(const Tensor& weights, const Tensor& x, const Lengths& lengths) {
+void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths& lengths) {
   require_same_dtype(weights, x, "spread");
   require_weights("spread", weights, lengths);
-  if (x.rank() != 2 || x.shape()[0] != lengths.batch()) {
-    fail("spread: {} is not [batch, size] with a batch of {}", x.shape(), lengths.batch());
+  if (x.rank() != 2 || !(y.shape() == Shape{lengths.time(), lengths.batch(), x.shape()[1]})) {
+    fail("spread: {} [batch, size] does not fit [time, batch, size] = {}", x.shape(), y.shape());
   }
   Index size = x.shape()[1];
-  Shape shape{lengths.time(), lengths.batch(), size};
-  Tensor result = lengths.has_padding() ? zeros(shape, x.dtype()) : Tensor(shape, x.dtype());
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    T* out = result.mutable_data<T>();
+    T* out = y.mutable_data<T>();
     for_each_key(lengths, [&](Index b, Index s, Index row) {
-      simd::kernels<T>().affine(x.data<T>() + b * size, weights.data<T>()[b * lengths.time() + s],
-                                T(0), out + row * size, size);
+      simd::kernels<T>().accumulate(out + row * size, x.data<T>() + b * size,
+                                    weights.data<T>()[b * lengths.time() + s], size);
     });
   });
-  return result;
 }
 
 }  // namespace regrad::ops

@@ -18,7 +18,7 @@ void additive_score_backward(const Tensor& g, const Tensor& query, const Tensor&
 Tensor dot_score(const Tensor& query, const Tensor& keys, const Lengths& lengths);
 // Σ_s weights[b, s] values[s, b]: weights [B, S], values [S, B, D] -> [B, D].
 Tensor weighted_sum(const Tensor& weights, const Tensor& values, const Lengths& lengths);
-// weights[b, s] x[b]: weights [B, S], x [B, D] -> [S, B, D], 0 where padded.
-Tensor spread(const Tensor& weights, const Tensor& x, const Lengths& lengths);
+// y[s, b] += weights[b, s] x[b]: weights [B, S], x [B, D], y [S, B, D].
+void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths& lengths);
 
 }  // namespace regrad::ops

@@ -81,20 +81,22 @@ Tensor slice(const Tensor& x, int axis, Index begin, Index end) {
   return y;
 }
 
-Tensor unslice(const Tensor& g, const Shape& shape, int axis, Index begin) {
-  axis = shape.normalise(axis);
-  Tensor y = zeros(shape, g.dtype());
+void add_slice(Tensor& y, const Tensor& g, int axis, Index begin) {
+  axis = y.shape().normalise(axis);
+  if (g.rank() != y.rank() || !(g.shape().with(axis, 0) == y.shape().with(axis, 0)) || begin < 0 ||
+      begin + g.shape()[axis] > y.shape()[axis]) {
+    fail("add_slice: {} does not fit at {} of axis {} of shape {}", g.shape(), begin, axis,
+         y.shape());
+  }
   visit(g.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    Index inner = shape.product(axis + 1, shape.rank());
-    Index run = g.shape()[axis] * inner, stride = shape[axis] * inner;
-    const T* in = g.data<T>();
+    Index inner = y.shape().product(axis + 1, y.rank());
+    Index run = g.shape()[axis] * inner, stride = y.shape()[axis] * inner;
     T* out = y.mutable_data<T>() + begin * inner;
-    for (Index i = 0; i < shape.product(0, axis); ++i) {
-      std::copy_n(in + i * run, run, out + i * stride);
+    for (Index i = 0; i < y.shape().product(0, axis); ++i) {
+      simd::kernels<T>().accumulate(out + i * stride, g.data<T>() + i * run, T(1), run);
     }
   });
-  return y;
 }
 
 namespace {
@@ -140,18 +142,20 @@ Tensor gather_rows(const Tensor& table, const Ids& ids, const Lengths* lengths) 
   return y;
 }
 
-Tensor scatter_rows(const Tensor& g, const Ids& ids, const Lengths* lengths, const Shape& table) {
-  Tensor y = zeros(table, g.dtype());
+void add_rows(Tensor& table, const Tensor& g, const Ids& ids, const Lengths* lengths) {
+  require_rows(table, ids, lengths);
+  if (!(g.shape() == ids.shape().appended(table.shape()[1]))) {
+    fail("add_rows: {} does not fit ids {} and table {}", g.shape(), ids.shape(), table.shape());
+  }
   visit(g.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* in = g.data<T>();
-    T* out = y.mutable_data<T>();
-    Index columns = table[1];
+    T* out = table.mutable_data<T>();
+    Index columns = table.shape()[1];
     for_each_valid(ids, lengths, [&](Index position, Index id) {
       simd::kernels<T>().accumulate(out + id * columns, in + position * columns, T(1), columns);
     });
   });
-  return y;
 }
 
 Tensor masked_fill(const Tensor& x, const Lengths& lengths, double value) {

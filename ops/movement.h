@@ -13,14 +13,14 @@ Tensor permute(const Tensor& x, const Shape& axes);
 Tensor concat(std::span<const Tensor> parts, int axis);
 // Entries [begin, end) of one axis; rows of axis 0 are a view.
 Tensor slice(const Tensor& x, int axis, Index begin, Index end);
-// The adjoint of slice: zeros of `shape` with g at [begin, …) of the axis.
-Tensor unslice(const Tensor& g, const Shape& shape, int axis, Index begin);
+// y[begin, …) += g along one axis: the adjoint of slice.
+void add_slice(Tensor& y, const Tensor& g, int axis, Index begin);
 
 // table [V, E], ids [...]: rows [..., E]. With lengths, ids are [T, B] and a padded position gives
 // zeros. Throws Error for an id outside of the table.
 Tensor gather_rows(const Tensor& table, const Ids& ids, const Lengths* lengths);
-// The adjoint: g [..., E] added up into [V, E]; padded positions are left out.
-Tensor scatter_rows(const Tensor& g, const Ids& ids, const Lengths* lengths, const Shape& table);
+// table[ids] += g [..., E], padded positions left out: the adjoint of gather_rows.
+void add_rows(Tensor& table, const Tensor& g, const Ids& ids, const Lengths* lengths);
 
 // x [T, B, ...] with `value` at padded positions, whatever stood there.
 Tensor masked_fill(const Tensor& x, const Lengths& lengths, double value);

@@ -1,0 +1,128 @@
+#include <optional>
+
+#include "autograd/functions.h"
+#include "autograd/tape.h"
+#include "ops/elementwise.h"
+#include "ops/matmul.h"
+
+namespace regrad {
+
+// One walk over a tape from its end, with gradients as plain tensors.
+class Tape::Sweep final : public GradientSink {
+ public:
+  explicit Sweep(Tape& tape)
+      : tape_(tape), gradients_(tape.steps_.size()), terms_of_(tape.steps_.size(), -1) {}
+
+  void run(Node last, Tensor seed) {
+    gradients_[static_cast<std::size_t>(last)] = std::move(seed);
+    for (std::size_t i = tape_.steps_.size(); i-- > 0;) {
+      add_terms(i);
+      if (gradients_[i]) pull_back(i);
+      tape_.release_step(i);
+    }
+  }
+
+  Gradients collect() {
+    Gradients::Entries entries;
+    for (const Leaf& leaf : tape_.leaves_) {
+      auto node = static_cast<std::size_t>(leaf.node);
+      if (gradients_[node]) {
+        entries.push_back({leaf.parameter, leaf.node, std::move(*gradients_[node])});
+      } else if (!leaf.parameter) {
+        entries.push_back(
+            {leaf.parameter, leaf.node, zeros(tape_.steps_[node].shape, tape_.steps_[node].dtype)});
+      }
+    }
+    return Gradients(tape_.serial_, std::move(entries));
+  }
+
+  bool wants(int input) const override { return edge(input).target >= 0; }
+  void add(int input, Tensor gradient) override {
+    if (wants(input)) add_to(edge(input).target, std::move(gradient));
+  }
+  Tensor& accumulator(int input) override { return sum_at(edge(input).target); }
+
+ private:
+  struct Term {
+    ops::OuterProduct product;
+    std::int32_t next;
+  };
+
+  const EdgeRecord& edge(int input) const {
+    return tape_.edges_[tape_.steps_[step_].first_edge + static_cast<std::uint32_t>(input)];
+  }
+
+  void pull_back(std::size_t step) {
+    step_ = step;
+    std::uint32_t begin = tape_.steps_[step].first_edge, end = tape_.edges_end(step);
+    if (begin == end) return;  // a leaf
+    Var g(std::move(*gradients_[step]));
+    gradients_[step].reset();
+    if (tape_.steps_[step].joint) return (*tape_.steps_[step].joint)(g.value(), *this);
+    for (std::uint32_t e = begin; e < end; ++e) {
+      const auto& [target, pullback] = tape_.edges_[e];
+      if (const Var* x = pullback->outer_factor()) {
+        terms_.push_back({{g.value(), x->value()}, terms_of_[static_cast<std::size_t>(target)]});
+        terms_of_[static_cast<std::size_t>(target)] = static_cast<std::int32_t>(terms_.size() - 1);
+      } else if (pullback->adds()) {
+        pullback->add(g.value(), sum_at(target));
+      } else {
+        add_to(target, (*pullback)(g).value());
+      }
+    }
+  }
+
+  Tensor& sum_at(Node target) {
+    auto& sum = gradients_[static_cast<std::size_t>(target)];
+    const Step& step = tape_.steps_[static_cast<std::size_t>(target)];
+    if (!sum) sum = zeros(step.shape, step.dtype);
+    return *sum;
+  }
+
+  void add_to(Node target, Tensor gradient) {
+    auto& sum = gradients_[static_cast<std::size_t>(target)];
+    const Shape& shape = tape_.steps_[static_cast<std::size_t>(target)].shape;
+    if (!(gradient.shape() == shape)) gradient = ops::sum_to(gradient, shape);
+    if (sum) {
+      ops::accumulate(*sum, gradient);
+    } else {
+      sum = std::move(gradient);
+    }
+  }
+
+  // A weight's gradient is a sum of outer products: all of them in one product, oldest first.
+  void add_terms(std::size_t step) {
+    if (terms_of_[step] < 0) return;
+    List<ops::OuterProduct> products;
+    for (std::int32_t i = terms_of_[step]; i >= 0; i = terms_[static_cast<std::size_t>(i)].next) {
+      products.push_back(std::move(terms_[static_cast<std::size_t>(i)].product));
+    }
+    add_to(static_cast<Node>(step), ops::sum_outer_products(products));
+  }
+
+  Tape& tape_;
+  List<std::optional<Tensor>> gradients_;
+  List<Term> terms_;
+  List<std::int32_t> terms_of_;  // the newest term of each node, -1 for none
+  std::size_t step_ = 0;
+};
+
+Gradients Tape::backward(const Var& loss) {
+  if (loss.tape_ == 0) {
+    fail(
+        "backward: the loss depends on no variable or parameter of this tape; create the tape "
+        "before the values are computed");
+  }
+  if (loss.tape_ != serial_) fail_foreign("backward");
+  if (consumed_) fail("backward: called twice on one tape; open a new Tape, or use gradients()");
+  if (loss.size() != 1) {
+    fail("backward: the loss has shape {}, not one element; take its sum or mean", loss.shape());
+  }
+  consumed_ = true;
+  Paused paused;
+  Sweep sweep(*this);
+  sweep.run(loss.node_, ones(loss.shape(), loss.dtype()));
+  return sweep.collect();
+}
+
+}  // namespace regrad

@@ -1,0 +1,112 @@
+#include "autograd/tape.h"
+
+#include <atomic>
+
+#include "ops/error.h"
+
+namespace regrad {
+namespace {
+
+constinit thread_local Tape* active_tape = nullptr;
+
+std::uint64_t next_serial() {
+  static std::atomic<std::uint64_t> serial{0};
+  return ++serial;
+}
+
+}  // namespace
+
+Tape* Tape::active() { return active_tape; }
+
+Tape::Tape() : serial_(next_serial()), outer_(active_tape) {
+  steps_.reserve(256);
+  edges_.reserve(512);
+  active_tape = this;
+}
+
+Tape::~Tape() {
+  for (std::size_t i = 0; i < steps_.size(); ++i) release_step(i);
+  Tape** link = &active_tape;  // usually the innermost one
+  while (*link && *link != this) link = &(*link)->outer_;
+  if (*link) *link = outer_;
+}
+
+void Tape::fail_foreign(const char* operation) const {
+  fail(
+      "{}: an input was recorded on another tape, or on one that has ended; record everything on "
+      "one tape, or pass the value on with detach()",
+      operation);
+}
+
+Var Tape::variable(Tensor value) { return add_leaf(std::move(value), Parameter()); }
+
+Var Tape::add_leaf(Tensor value, const Parameter& parameter) {
+  Var leaf = begin_step("leaf", std::move(value));
+  leaves_.push_back({leaf.node_, parameter});
+  return leaf;
+}
+
+Var Tape::watch(const Parameter& parameter) {
+  if (2 * (leaves_.size() + 1) > parameter_table_.size()) grow_parameter_table();
+  std::int32_t& slot = parameter_slot(parameter);
+  if (slot >= 0) return Var(parameter.value(), serial_, leaves_[slot].node);
+  slot = static_cast<std::int32_t>(leaves_.size());
+  return add_leaf(parameter.value(), parameter);
+}
+
+std::int32_t& Tape::parameter_slot(const Parameter& parameter) {
+  std::size_t mask = parameter_table_.size() - 1;
+  std::size_t i =
+      (reinterpret_cast<std::uintptr_t>(parameter.key()) >> 4) * 0x9E3779B97F4A7C15u >> 20;
+  for (;; ++i) {
+    std::int32_t& slot = parameter_table_[i & mask];
+    if (slot < 0 || leaves_[slot].parameter == parameter) return slot;
+  }
+}
+
+void Tape::grow_parameter_table() {
+  parameter_table_.assign(std::max<std::size_t>(64, 2 * parameter_table_.size()), -1);
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    if (leaves_[i].parameter) parameter_slot(leaves_[i].parameter) = static_cast<std::int32_t>(i);
+  }
+}
+
+Var Tape::begin_step(const char* name, Tensor value) {
+  if (consumed_) {
+    fail("{}: this tape was consumed by backward; open a new Tape for every step", name);
+  }
+  auto node = static_cast<Node>(steps_.size());
+  steps_.push_back({name, value.shape(), value.dtype(), static_cast<std::uint32_t>(edges_.size())});
+  return Var(std::move(value), serial_, node);
+}
+
+std::uint32_t Tape::edges_end(std::size_t step) const {
+  return step + 1 < steps_.size() ? steps_[step + 1].first_edge
+                                  : static_cast<std::uint32_t>(edges_.size());
+}
+
+void Tape::release_step(std::size_t step) {
+  for (std::uint32_t e = steps_[step].first_edge; e < edges_end(step); ++e) {
+    if (Pullback* pullback = std::exchange(edges_[e].pullback, nullptr)) pullback->~Pullback();
+  }
+  if (JointPullback* joint = std::exchange(steps_[step].joint, nullptr)) joint->~JointPullback();
+}
+
+Paused::Paused() : interrupted_(std::exchange(active_tape, nullptr)) {}
+Paused::~Paused() { active_tape = interrupted_; }
+
+Var::Var(const Parameter& parameter) {
+  if (!parameter) fail("Var: the parameter holds nothing; assign it a tensor first");
+  Tape* tape = Tape::active();
+  *this = tape ? tape->watch(parameter) : Var(parameter.value());
+}
+
+void Parameter::assign(const Tensor& value) const {
+  if (!(value.shape() == shape()) || value.dtype() != node_->value.dtype()) {
+    fail("assign: parameter {} is {} {}, the value {} {}", name(), to_string(node_->value.dtype()),
+         shape(), to_string(value.dtype()), value.shape());
+  }
+  node_->value = value;
+}
+
+}  // namespace regrad
