@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "nn/match.h"
-#include "ops/simd/kernels.h"
+#include "ops/optimizer.h"
+#include "ops/reduce.h"
 
 namespace regrad {
 namespace {
@@ -27,13 +28,6 @@ void require_range(const char* optimizer, const char* what, double value, double
 
 using Names = std::vector<std::string>;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-double sum_squares(const Tensor& x) {
-  return visit(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    return ops::simd::kernels<T>().sum_squares(x.data<T>(), x.size());
-  });
-}
 
 // NaN if there is one.
 double largest_magnitude(const Tensor& x) {
@@ -88,7 +82,7 @@ std::vector<NamedParameter> distinct(std::vector<NamedParameter> parameters) {
 
 double norm(const Gradients& gradients) {
   double total = 0;
-  for (const Gradients::Entry& entry : gradients.entries()) total += sum_squares(entry.gradient);
+  for (const Gradients::Entry& entry : gradients.entries()) total += ops::sum_squares(entry.gradient);
   return std::isfinite(total) ? std::sqrt(total) : rescaled_norm(gradients);
 }
 
@@ -209,12 +203,8 @@ void Adam::update(Slot& slot, const Tensor& gradient) const {
       .beta2 = options_.beta2,
       .epsilon = options_.epsilon,
       .weight_decay = options_.weight_decay};
-  visit(gradient.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    ops::simd::kernels<T>().adam(slot.parameter.mutable_value().mutable_data<T>(),
-                                 gradient.data<T>(), slot.moments[0].mutable_data<T>(),
-                                 slot.moments[1].mutable_data<T>(), gradient.size(), constants);
-  });
+  ops::adam_step(slot.parameter.mutable_value(), gradient, slot.moments[0], slot.moments[1],
+                 constants);
 }
 
 }  // namespace regrad
