@@ -1,0 +1,141 @@
+#include "examples/seq2seq/command_line.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "examples/seq2seq/commands.h"
+#include "examples/seq2seq/config.h"
+#include "ops/error.h"
+
+namespace regrad::seq2seq {
+namespace {
+
+void allow_only(CLI::Option& option, const Choices& choices) {
+  if (choices.size() == 0) return;
+  const std::vector<std::string> known(choices.begin(), choices.end());
+  option.type_name(fmt::format("{}", fmt::join(known, "|")));
+  option.check([known](const std::string& value) {
+    if (std::ranges::find(known, value) != known.end()) return std::string();
+    return fmt::format("`{}` is not known; there is {}", value, fmt::join(known, ", "));
+  });
+}
+
+// Binds the options of the configuration; `given` collects those that were used.
+class TrainCommand {
+ public:
+  explicit TrainCommand(CLI::App& app) : command_(*app.add_subcommand("train", "Train a model")) {
+    visit_options(config_, [&](std::string_view name, auto& member, const Choices& choices,
+                               const char* help) {
+      CLI::Option* option = command_.add_option(fmt::format("--{}", name), member, help);
+      allow_only(*option, choices);
+      options_.emplace(name, option);
+    });
+    options_["epochs"]->excludes(options_["steps"]);
+    command_.add_flag("--resume", resume_, "go on with the run in --out");
+    command_.add_option("--out", out_, "directory of the run")->required()->type_name("DIR");
+  }
+
+  void run(const std::string& program) const {
+    nlohmann::ordered_json given = nlohmann::ordered_json::object();
+    const nlohmann::ordered_json all = to_json(config_);
+    for (const auto& [name, option] : options_) {
+      if (option->count() > 0) given[name] = all[name];
+    }
+    train({program, given, out_, resume_});
+  }
+
+  CLI::App& command() { return command_; }
+
+ private:
+  CLI::App& command_;
+  Config config_;
+  std::map<std::string, CLI::Option*> options_;
+  std::string out_;
+  bool resume_ = false;
+};
+
+CLI::Option* add_model(CLI::App& command, std::filesystem::path& model) {
+  return command.add_option("--model", model, "model.safetensors of a run")
+      ->required()
+      ->type_name("FILE");
+}
+
+void add_translate(CLI::App& app, TranslateOptions& options) {
+  CLI::App* command = app.add_subcommand("translate", "Read source lines, write target lines");
+  add_model(*command, options.model);
+  command->callback([&options] { translate(options); });
+}
+
+void add_evaluate(CLI::App& app, EvaluateOptions& options) {
+  CLI::App* command = app.add_subcommand("evaluate", "Compare translations with references");
+  add_model(*command, options.model);
+  auto* source = command->add_option_group("examples", "what to evaluate on")->require_option(1);
+  source->add_option("--data", options.data, "TSV file: source<TAB>target")->type_name("FILE");
+  allow_only(*source->add_option("--task", options.task, "held-out words of a task"),
+           {"copy", "reverse"});
+  command->add_flag("--json", options.json, "one JSON object instead of a table");
+  command->callback([&options] { evaluate(options); });
+}
+
+void add_attend(CLI::App& app, AttendOptions& options) {
+  CLI::App* command = app.add_subcommand("attend", "Show where a translation looks in its source");
+  add_model(*command, options.model);
+  command->add_option("line", options.line, "a source line")->required()->type_name("LINE");
+  command->callback([&options] { attend(options); });
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->nonpositional()) names.push_back("--" + option->get_lnames().front());
+  }
+  for (const CLI::App* group : command.get_subcommands({})) {
+    if (!group->get_name().empty()) continue;
+    for (std::string& name : option_names(*group)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+[[noreturn]] void fail_usage(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (chosen.empty()) {
+    throw UsageError("which command? There is train, translate, evaluate, attend; see --help");
+  }
+  const CLI::App& command = *chosen.front();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) {
+    throw UsageError(fmt::format("{}: {}", command.get_name(), error.what()));
+  }
+  throw UsageError(fmt::format("{}: `{}` is not known; there is {}", command.get_name(),
+                               fmt::join(app.remaining(true), " "),
+                               fmt::join(option_names(command), ", ")));
+}
+
+}  // namespace
+
+void run(int argc, const char* const* argv) {
+  CLI::App app("Recurrent encoder-decoders with attention: train one, use it, look into it.",
+               "seq2seq");
+  app.require_subcommand(1);
+  TrainCommand train_command(app);
+  TranslateOptions translate_options;
+  EvaluateOptions evaluate_options;
+  AttendOptions attend_options;
+  add_translate(app, translate_options);
+  add_evaluate(app, evaluate_options);
+  add_attend(app, attend_options);
+  train_command.command().callback([&] { train_command.run(argv[0]); });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    app.exit(success);  // prints the help
+  } catch (const CLI::ParseError& error) {
+    fail_usage(app, error);
+  }
+}
+
+}  // namespace regrad::seq2seq

@@ -1,0 +1,140 @@
+#include "examples/seq2seq/config.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace regrad::seq2seq {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Threads change the last bits of a sum, not the run's meaning.
+constexpr std::string_view changeable[] = {"epochs", "steps", "patience", "threads"};
+
+void require_range(std::string_view option, Index value, Index low, Index high) {
+  if (value < low || value > high) {
+    fail("--{} must be from {} to {}, not {}", option, low, high, value);
+  }
+}
+
+// Written so that NaN fails, too.
+void require_share(std::string_view option, double value) {
+  if (!(value >= 0 && value < 1)) {
+    fail("--{} must be at least 0 and below 1, not {}", option, value);
+  }
+}
+
+template <class T>
+void read(const Json& json, std::string_view name, T& member) {
+  const auto entry = json.find(name);
+  if (entry == json.end()) fail("the configuration has no `{}`", name);
+  const bool fits = std::is_same_v<T, std::string> ? entry->is_string()
+                    : std::is_floating_point_v<T>  ? entry->is_number()
+                                                   : entry->is_number_integer();
+  if (!fits) fail("`{}` of the configuration cannot be {}", name, entry->dump());
+  entry->get_to(member);
+}
+
+Json merged(Json base, const Json& given) {
+  // One limit takes the place of the other.
+  if (given.contains("steps") && !given.contains("epochs")) base["epochs"] = 0;
+  if (given.contains("epochs") && !given.contains("steps")) base["steps"] = 0;
+  base.update(given);
+  return base;
+}
+
+Config defaults(bool task) {
+  Config config;
+  if (task) {
+    config.source_tokens = config.target_tokens = "chars";
+    config.dropout = config.label_smoothing = 0;
+    config.steps = 8000;
+  } else {
+    config.epochs = 60;
+  }
+  return config;
+}
+
+template <class... Args>
+void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+  if (!condition) throw UsageError(fmt::format(format, std::forward<Args>(args)...));
+}
+
+void check_source(const Config& config) {
+  if (config.task.empty()) {
+    require(!config.train.empty(), "nothing to train on: give --task or --train and --dev");
+    require(!config.dev.empty(), "--train needs --dev, a file of other examples to judge by");
+    return;
+  }
+  require(config.train.empty() && config.dev.empty(),
+          "--task {} makes its own examples: leave out --train and --dev", config.task);
+  require(config.epochs == 0, "a task has no epochs, as it draws without end: use --steps");
+  require(config.source_tokens == "chars" && config.target_tokens == "chars",
+          "--task {} is on chars: leave out --source-tokens and --target-tokens", config.task);
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const Config& config) {
+  Json json;
+  visit_options(config, [&](std::string_view name, const auto& member, auto&&...) {
+    json[std::string(name)] = member;
+  });
+  return json;
+}
+
+Config config_from_json(const nlohmann::ordered_json& json) {
+  if (!json.is_object()) fail("the configuration is no JSON object");
+  Config config;
+  std::size_t options = 0;
+  visit_options(config, [&](std::string_view name, auto& member, const Choices& choices, auto&&) {
+    read(json, name, member);
+    ++options;
+    if constexpr (std::is_same_v<decltype(member), std::string&>) {
+      if (choices.size() == 0 || member.empty()) return;
+      if (std::ranges::find(choices, member) == choices.end()) {
+        fail("`{}` of the configuration cannot be \"{}\"", name, member);
+      }
+    }
+  });
+  if (json.size() != options) fail("the configuration has unknown entries");
+  check(config);
+  return config;
+}
+
+Config make_config(const nlohmann::ordered_json& given) {
+  const Json base = to_json(defaults(given.contains("task")));
+  return config_from_json(merged(base, given));
+}
+
+Config resumed_config(const Config& saved, const nlohmann::ordered_json& given) {
+  const Json base = to_json(saved);
+  for (const auto& [name, value] : given.items()) {
+    if (std::ranges::find(changeable, name) != std::end(changeable) || base[name] == value)
+      continue;
+    fail("--{} {} would be another run: this one was begun with {}; leave it out or train anew",
+         name, value.dump(), base[name].dump());
+  }
+  return config_from_json(merged(base, given));
+}
+
+void check(const Config& config) {
+  check_source(config);
+  constexpr Index many = 1'000'000'000;
+  require_range("layers", config.layers, 1, 64);
+  require_range("hidden", config.hidden, 1, 65536);
+  require_range("embedding", config.embedding, 1, 65536);
+  require_range("batch", config.batch, 1, many);
+  require_range("epochs", config.epochs, 0, many);
+  require_range("steps", config.steps, 0, many);
+  require_range("patience", config.patience, 1, many);
+  require_range("threads", config.threads, 1, 256);
+  require_share("dropout", config.dropout);
+  require_share("label-smoothing", config.label_smoothing);
+  if (!(config.learning_rate > 0 && config.learning_rate <= 1)) {
+    fail("--learning-rate must be above 0 and at most 1, not {}", config.learning_rate);
+  }
+}
+
+}  // namespace regrad::seq2seq

@@ -1,0 +1,33 @@
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+
+#include "examples/seq2seq/command_line.h"
+#include "examples/seq2seq/config.h"
+#include "ops/error.h"
+
+namespace {
+
+int report(std::string message, int status) {
+  std::ranges::replace(message, '\n', ' ');
+  std::cerr << "seq2seq: " << message << '\n';
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    regrad::seq2seq::run(argc, argv);
+    if (!std::cout.flush()) return report("standard output cannot be written to", 1);
+    return 0;
+  } catch (const regrad::seq2seq::UsageError& error) {
+    return report(error.what(), 2);
+  } catch (const std::bad_alloc&) {
+    return report("there is not enough memory", 1);
+  } catch (const std::exception& error) {
+    return report(error.what(), 1);
+  }
+}

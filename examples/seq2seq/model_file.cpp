@@ -1,0 +1,108 @@
+#include "examples/seq2seq/model_file.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "nn/checkpoint.h"
+#include "ops/error.h"
+
+namespace regrad::seq2seq {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view format = "regrad seq2seq 1";
+constexpr std::uint64_t initial_stream = 1;  // of the seed, for the first parameters
+
+const std::string& metadata(const SafeTensors& content, const std::string& key) {
+  const auto entry = content.metadata.find(key);
+  if (entry == content.metadata.end()) fail("its metadata has no `{}`", key);
+  return entry->second;
+}
+
+Json parsed(const SafeTensors& content, const std::string& key) {
+  Json json = Json::parse(metadata(content, key), nullptr, false);
+  if (json.is_discarded()) fail("the metadata `{}` is no JSON", key);
+  return json;
+}
+
+void require_shape(const SafeTensors& content, const std::string& name, const Shape& shape) {
+  const auto entry = content.tensors.find(name);
+  if (entry == content.tensors.end()) fail("it has no tensor {}", name);
+  if (entry->second.shape() != shape) {
+    fail("{} is {}, the configuration asks for {}", name, entry->second.shape(), shape);
+  }
+}
+
+// A model of the configuration's size is made only for a file of that size.
+void require_sizes(const SafeTensors& content, const Config& config, const Vocabulary& source,
+                   const Vocabulary& target) {
+  const auto rows = [](const Vocabulary& vocabulary) {
+    return static_cast<Index>(vocabulary.size());
+  };
+  require_shape(content, "encoder.embedding.weight", {rows(source), config.embedding});
+  require_shape(content, "decoder.embedding.weight", {rows(target), config.embedding});
+  for (Index layer = 0; layer < config.layers; ++layer) {
+    require_shape(content, fmt::format("encoder.gru.weight_hh_l{}", layer),
+                  {3 * config.hidden, config.hidden});
+  }
+}
+
+Model random_model(const Config& config, const Vocabulary& source, const Vocabulary& target) {
+  Rng rng(config.seed, initial_stream);
+  return Model(static_cast<Index>(source.size()), static_cast<Index>(target.size()), config, rng);
+}
+
+}  // namespace
+
+Translator::Translator(const Config& configuration, Vocabulary source_vocabulary,
+                       Vocabulary target_vocabulary)
+    : config(configuration),
+      source(std::move(source_vocabulary)),
+      target(std::move(target_vocabulary)),
+      model(random_model(config, source, target)) {}
+
+SafeTensors to_safetensors(const Translator& translator) {
+  SafeTensors content;
+  save_parameters(translator.model, content);
+  content.metadata = {{"format", std::string(format)},
+                      {"config", to_json(translator.config).dump()},
+                      {"source_vocabulary", translator.source.to_json().dump()},
+                      {"target_vocabulary", translator.target.to_json().dump()},
+                      {"longest_target", std::to_string(translator.longest_target)}};
+  return content;
+}
+
+Translator translator_from(const SafeTensors& content) {
+  if (metadata(content, "format") != format) {
+    fail("its format is \"{}\", this program reads \"{}\"", metadata(content, "format"), format);
+  }
+  const Config config = config_from_json(parsed(content, "config"));
+  const Json longest = parsed(content, "longest_target");
+  if (!longest.is_number_unsigned() || longest > 1'000'000'000) {
+    fail("`longest_target` cannot be {}", longest.dump());
+  }
+  Vocabulary source = Vocabulary::from_json(parsed(content, "source_vocabulary"));
+  Vocabulary target = Vocabulary::from_json(parsed(content, "target_vocabulary"));
+  require_sizes(content, config, source, target);
+  Translator translator(config, std::move(source), std::move(target));
+  translator.longest_target = longest.get<Index>();
+  SafeTensors parameters;
+  for (const auto& [name, tensor] : content.tensors) {
+    if (!name.starts_with("optimizer.")) parameters.tensors.emplace(name, tensor);
+  }
+  load_parameters(translator.model, parameters);
+  return translator;
+}
+
+Translator load_translator(const std::filesystem::path& path) {
+  const SafeTensors content = load_safetensors(path);  // names the path itself
+  try {
+    return translator_from(content);
+  } catch (const Error& error) {
+    fail("{} is not a model of this program: {}", path.string(), error.what());
+  }
+}
+
+}  // namespace regrad::seq2seq

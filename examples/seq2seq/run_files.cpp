@@ -1,0 +1,59 @@
+#include "examples/seq2seq/run_files.h"
+
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "examples/seq2seq/report.h"
+#include "ops/error.h"
+
+namespace regrad::seq2seq {
+
+RunFiles::RunFiles(const std::filesystem::path& where)
+    : directory(where),
+      model(where / "model.safetensors"),
+      last(where / "last.safetensors"),
+      metrics(where / "metrics.jsonl"),
+      report(where / "report.html") {}
+
+void require_no_run(const RunFiles& files) {
+  std::error_code ignored;
+  for (const auto& path : {files.last, files.model}) {
+    if (!std::filesystem::exists(path, ignored)) continue;
+    fail("--out {} holds a run already: go on with it by --resume, or choose another directory",
+         files.directory.string());
+  }
+}
+
+void make_writable(const RunFiles& files) {
+  const std::string name = files.directory.string();
+  std::error_code error;
+  std::filesystem::create_directories(files.directory, error);
+  if (error) fail("--out {} cannot be created: {}", name, error.message());
+  if (!std::filesystem::is_directory(files.directory)) fail("--out {} is no directory", name);
+  const std::filesystem::path probe = files.directory / ".writable";
+  const bool written = (std::ofstream(probe) << '\n').flush().good();
+  std::filesystem::remove(probe, error);
+  if (!written) fail("--out {} cannot be written to", name);
+}
+
+std::vector<nlohmann::ordered_json> read_history(const RunFiles& files, std::int64_t step) {
+  std::vector<nlohmann::ordered_json> history;
+  std::ifstream stream(files.metrics);
+  for (std::string line; std::getline(stream, line);) {
+    auto entry = nlohmann::ordered_json::parse(line, nullptr, false);
+    if (!entry.is_object() || !entry.contains("step")) continue;  // cut short by a kill
+    if (entry["step"].is_number_integer() && entry["step"] <= step) {
+      history.push_back(std::move(entry));
+    }
+  }
+  return history;
+}
+
+void rewrite_history(const RunFiles& files, const std::vector<nlohmann::ordered_json>& history) {
+  std::string text;
+  for (const auto& entry : history) text += entry.dump() + "\n";
+  write_file(files.metrics, text);
+}
+
+}  // namespace regrad::seq2seq

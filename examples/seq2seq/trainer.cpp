@@ -1,0 +1,198 @@
+#include "examples/seq2seq/trainer.h"
+
+#include <chrono>
+#include <numeric>
+#include <utility>
+
+#include "autograd/functions.h"
+#include "autograd/tape.h"
+#include "examples/seq2seq/jsonl.h"
+#include "nn/checkpoint.h"
+#include "ops/error.h"
+
+namespace regrad::seq2seq {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double max_gradient_norm = 1;
+constexpr std::uint64_t dropout_stream = 3;  // of the seed
+constexpr const char* training_key = "training";
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Labels of all targets, each with its <eos>.
+Index count_labels(const Selection& selection) {
+  Index count = 0;
+  for (const std::size_t i : selection.indices) {
+    count += static_cast<Index>(selection.examples[i].target.size()) + 1;
+  }
+  return count;
+}
+
+// The part's share of the indices, a contiguous one; part 0 always has some.
+Indices share(const Indices& indices, Index part, Index parts) {
+  const auto size = static_cast<Index>(indices.size());
+  const auto cut = [&](Index i) { return indices.begin() + (i * size + parts - 1) / parts; };
+  return Indices(cut(part), cut(part + 1));
+}
+
+}  // namespace
+
+Trainer::Trainer(Translator& translator, TrainingData& data, const RunFiles& files,
+                 Progress& progress)
+    : translator_(translator),
+      data_(data),
+      files_(files),
+      progress_(progress),
+      workers_(translator.config.threads),
+      adam_(translator.model, {.learning_rate = translator.config.learning_rate}) {}
+
+// The sum of the part's losses over the number of labels in the whole batch, so that the parts'
+// gradients add up to those of the batch's mean loss.
+Gradients Trainer::part_gradients(const Selection& selection, Index part, double labels,
+                                  double& loss) const {
+  const Indices indices = share(selection.indices, part, workers_.count());
+  if (indices.empty()) return {};
+  const Config& config = translator_.config;
+  const Batch batch = make_batch(selection.examples, indices);
+  Rng rng = Rng(config.seed, dropout_stream)
+                .split(static_cast<std::uint64_t>(state_.step))
+                .split(static_cast<std::uint64_t>(part));
+  Tape tape;
+  const Var total =
+      cross_entropy(translator_.model(batch, &rng).logits, batch.target_out, batch.target_lengths,
+                    {.label_smoothing = config.label_smoothing, .mean = false}) /
+      labels;
+  loss = total.item();
+  return tape.backward(total);
+}
+
+double Trainer::step() {
+  const Stopwatch watch;
+  const Selection selection = data_.select(state_.step);
+  const Index labels = count_labels(selection);
+  std::vector<double> losses(static_cast<std::size_t>(workers_.count()), 0);
+  Gradients gradients = workers_.sum([&](Index part) {
+    return part_gradients(selection, part, static_cast<double>(labels),
+                          losses[static_cast<std::size_t>(part)]);
+  });
+  adam_.step(clip_norm(std::move(gradients), max_gradient_norm));
+  const double loss = std::accumulate(losses.begin(), losses.end(), 0.0);
+  ++state_.step;
+  state_.loss += loss * static_cast<double>(labels);
+  state_.tokens += labels;
+  const double seconds = watch.seconds();
+  state_.seconds += seconds;
+  timed_seconds_ += seconds;
+  timed_tokens_ += labels;
+  return loss;
+}
+
+void Trainer::run(const std::function<bool()>& stop) {
+  while (!stop()) {
+    if (evaluation_due(state_, translator_.config, data_.steps_per_evaluation)) {
+      evaluate(stop);
+    } else if (end().empty()) {
+      step();
+      progress_.step(moment());
+    } else {
+      break;
+    }
+  }
+  if (state_.best_step == 0) save_safetensors(files_.model, to_safetensors(translator_));
+  save_last();
+}
+
+std::string Trainer::end() const {
+  return end_reason(state_, translator_.config, data_.steps_per_evaluation);
+}
+
+void Trainer::evaluate(const std::function<bool()>& stop) {
+  const Stopwatch watch;
+  const auto evaluation = seq2seq::evaluate(translator_, data_.dev, stop);
+  state_.seconds += watch.seconds();
+  if (!evaluation) return;
+  record(evaluation->metrics.overall());
+}
+
+// The model first: should the program be killed in between, the evaluation is done again.
+void Trainer::record(const Scores& scores) {
+  dev_ = scores;
+  const bool best = state_.judge(scores);
+  if (best) save_safetensors(files_.model, to_safetensors(translator_));
+  const Moment now = moment();
+  Json entry{{"step", now.step}};
+  if (now.epoch) entry["epoch"] = *now.epoch;
+  entry["train_loss"] = now.loss;
+  entry["dev"] = scores.to_json();
+  entry["best"] = best;
+  entry["learning_rate"] = adam_.learning_rate();
+  entry["tokens_per_second"] = now.tokens_per_second;
+  entry["seconds"] = now.seconds;
+  append_line(files_.metrics, entry);
+  history_.push_back(std::move(entry));
+  progress_.evaluation(now, best);
+  state_.loss = 0;
+  state_.tokens = 0;
+  timed_seconds_ = 0;
+  timed_tokens_ = 0;
+  save_last();
+}
+
+void Trainer::save_last() const {
+  SafeTensors content = to_safetensors(translator_);
+  save_optimizer(adam_, content);
+  content.metadata[training_key] =
+      Json{{"state", to_json(state_)}, {"fingerprint", data_.fingerprint}}.dump();
+  save_safetensors(files_.last, content);
+}
+
+void Trainer::resume(const SafeTensors& last) {
+  const auto entry = last.metadata.find(training_key);
+  if (entry == last.metadata.end()) fail("the metadata has no `{}`", training_key);
+  const Json training = Json::parse(entry->second, nullptr, false);
+  if (!training.is_object() || !training.contains("state") || !training.contains("fingerprint")) {
+    fail("the metadata `{}` is not what this program writes", training_key);
+  }
+  if (training["fingerprint"] != data_.fingerprint || !(translator_.source == data_.source) ||
+      !(translator_.target == data_.target)) {
+    fail("--train or --dev has changed since the run began: restore them or train anew");
+  }
+  state_ = state_from_json(training["state"]);
+  load_optimizer(adam_, last);
+  first_step_ = state_.step;
+  first_seconds_ = state_.seconds;
+  history_ = read_history(files_, state_.evaluated_step);
+  rewrite_history(files_, history_);
+}
+
+Moment Trainer::moment() const {
+  const Config& config = translator_.config;
+  Moment moment;
+  moment.step = state_.step;
+  moment.step_limit = step_limit(config, data_.steps_per_evaluation);
+  if (config.task.empty()) moment.epoch = 1 + (state_.step - 1) / data_.steps_per_evaluation;
+  if (state_.tokens > 0) moment.loss = state_.loss / static_cast<double>(state_.tokens);
+  if (timed_seconds_ > 0) {
+    moment.tokens_per_second = static_cast<double>(timed_tokens_) / timed_seconds_;
+  }
+  moment.seconds = state_.seconds;
+  if (moment.step_limit > 0 && state_.step > first_step_) {
+    const double pace =
+        (state_.seconds - first_seconds_) / static_cast<double>(state_.step - first_step_);
+    moment.seconds_left = pace * static_cast<double>(moment.step_limit - state_.step);
+  }
+  moment.dev = dev_;
+  return moment;
+}
+
+}  // namespace regrad::seq2seq

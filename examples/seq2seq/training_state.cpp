@@ -1,0 +1,89 @@
+#include "examples/seq2seq/training_state.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "ops/error.h"
+
+namespace regrad::seq2seq {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr Index solved_enough = 2;
+
+template <class State, class Visit>
+void visit_members(State& state, Visit&& visit) {
+  visit("step", state.step);
+  visit("loss", state.loss);
+  visit("tokens", state.tokens);
+  visit("evaluated_step", state.evaluated_step);
+  visit("best_step", state.best_step);
+  visit("best_exact_match", state.best_exact_match);
+  visit("best_nll", state.best_nll);
+  visit("waited", state.waited);
+  visit("solved", state.solved);
+  visit("seconds", state.seconds);
+}
+
+}  // namespace
+
+bool TrainingState::judge(const Scores& scores) {
+  evaluated_step = step;
+  solved = scores.exact_match == 1 ? solved + 1 : 0;
+  const bool better = best_step == 0 || scores.exact_match > best_exact_match ||
+                      (scores.exact_match == best_exact_match && scores.nll < best_nll);
+  waited = better ? 0 : waited + 1;
+  if (!better) return false;
+  best_step = step;
+  best_exact_match = scores.exact_match;
+  best_nll = scores.nll;
+  return true;
+}
+
+Index step_limit(const Config& config, Index steps_per_evaluation) {
+  const Index by_epochs = config.epochs * steps_per_evaluation;
+  if (config.steps == 0 || by_epochs == 0) return std::max(config.steps, by_epochs);
+  return std::min(config.steps, by_epochs);
+}
+
+bool evaluation_due(const TrainingState& state, const Config& config, Index steps_per_evaluation) {
+  if (state.step == state.evaluated_step) return false;
+  const Index limit = step_limit(config, steps_per_evaluation);
+  return state.step % steps_per_evaluation == 0 || (limit > 0 && state.step >= limit);
+}
+
+std::string end_reason(const TrainingState& state, const Config& config,
+                       Index steps_per_evaluation) {
+  if (!config.task.empty() && state.solved >= solved_enough) {
+    return fmt::format("every dev example right {} times in a row", solved_enough);
+  }
+  if (state.waited >= config.patience) {
+    return fmt::format("no better score on dev in {} evaluations", state.waited);
+  }
+  const Index limit = step_limit(config, steps_per_evaluation);
+  if (limit > 0 && state.step >= limit) return fmt::format("the limit of {} steps", limit);
+  return {};
+}
+
+nlohmann::ordered_json to_json(const TrainingState& state) {
+  Json json;
+  visit_members(state, [&](const char* name, const auto& member) { json[name] = member; });
+  return json;
+}
+
+TrainingState state_from_json(const nlohmann::ordered_json& json) {
+  TrainingState state;
+  visit_members(state, [&]<class T>(const char* name, T& member) {
+    const bool found = json.is_object() && json.contains(name) && json[name].is_number() &&
+                       (std::is_floating_point_v<T> || json[name].is_number_unsigned());
+    if (!found) fail("the state of the training has no number `{}`", name);
+    json[name].get_to(member);
+  });
+  if (state.step < 0 || state.tokens < 0 || state.evaluated_step > state.step) {
+    fail("the state of the training contradicts itself");
+  }
+  return state;
+}
+
+}  // namespace regrad::seq2seq
