@@ -82,7 +82,8 @@ std::vector<NamedParameter> distinct(std::vector<NamedParameter> parameters) {
 
 double norm(const Gradients& gradients) {
   double total = 0;
-  for (const Gradients::Entry& entry : gradients.entries()) total += ops::sum_squares(entry.gradient);
+  for (const Gradients::Entry& entry : gradients.entries())
+    total += ops::sum_squares(entry.gradient);
   return std::isfinite(total) ? std::sqrt(total) : rescaled_norm(gradients);
 }
 
