@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t longest_label = 12, longest_row_label = 16, number_width = 3;
 constexpr std::array<std::string_view, 5> shades = {" ", "░", "▒", "▓", "█"};
-constexpr std::string_view ascii_ramp = " .:-=+*#%@";
+constexpr std::string_view ascii_ramp = " .:-=+*x#@";
 // Dark to light by way of purple, red and yellow; black text from the sixth on.
 constexpr std::array<int, 10> palette = {233, 53, 90, 126, 161, 203, 209, 215, 222, 230};
 

@@ -18,7 +18,7 @@ struct HeatMap {
   }
 };
 
-// ascii: " .:-=+*#%@", for any terminal; shades: Unicode blocks; colour: backgrounds of the
+// ascii: " .:-=+*x#@", for any terminal; shades: Unicode blocks; colour: backgrounds of the
 // 256-colour palette, from near black to near white, which stand out on dark and light terminals.
 enum class Ink { ascii, shades, colour };
 

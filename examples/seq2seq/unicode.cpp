@@ -40,16 +40,17 @@ bool is_mark(const CodePoint& point) {
          category == UTF8PROC_CATEGORY_ME;
 }
 
-std::string spelled_out(const CodePoint& point) {
-  return point.value == ' ' ? "␣" : fmt::format("U+{:04X}", point.value);
-}
-
 // C0 controls and DEL have pictures at U+2400; C1 controls have none.
 std::string picture_of(const CodePoint& point) {
   if (point.value < 0 || (point.value >= 0x80 && point.value < 0xA0)) return "\uFFFD";
   if (point.value >= 0x20 && point.value != 0x7F) return std::string(point.bytes);
   const int picture = point.value == 0x7F ? 0x21 : point.value;
   return std::string("\xE2\x90") + static_cast<char>(0x80 + picture);
+}
+
+std::string spelled_out(const CodePoint& point) {
+  if (point.value == ' ') return "␣";
+  return point.value < 0x80 ? picture_of(point) : fmt::format("U+{:04X}", point.value);
 }
 
 }  // namespace
