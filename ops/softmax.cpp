@@ -32,10 +32,14 @@ Tensor log_softmax(const Tensor& x) {
   Index n = x.shape()[-1], rows = x.shape().product(0, x.rank() - 1);
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
+    auto& kernels = simd::kernels<T>();
     const T* in = x.data<T>();
     T* out = y.mutable_data<T>();
     for (Index row = 0; n > 0 && row < rows; ++row, in += n, out += n) {
-      simd::kernels<T>().affine(in, T(1), -simd::kernels<T>().log_sum_exp(in, n), out, n);
+      double normaliser = kernels.log_sum_exp(in, n);
+      T high = static_cast<T>(normaliser), low = static_cast<T>(normaliser - high);
+      kernels.affine(in, T(1), -high, out, n);
+      kernels.affine(out, T(1), -low, out, n);
     }
   });
   return y;
@@ -70,11 +74,11 @@ CrossEntropy cross_entropy(const Tensor& logits, const Ids& labels, const Length
                            double label_smoothing) {
   require_labels(logits, labels, lengths, label_smoothing);
   Index classes = logits.shape()[-1];
-  Tensor log_normaliser = zeros({labels.size()}, logits.dtype());
+  Tensor log_normaliser = zeros({labels.size()}, DType::f64);
   double total = 0;
   visit(logits.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    T* normalisers = log_normaliser.mutable_data<T>();
+    double* normalisers = log_normaliser.mutable_data<double>();
     for (Index i = 0; i < labels.size(); ++i) {
       if (!valid(lengths, i)) continue;
       Index label = labels[i];
@@ -83,12 +87,12 @@ CrossEntropy cross_entropy(const Tensor& logits, const Ids& labels, const Length
              label, i, labels.shape(), classes);
       }
       const T* row = logits.data<T>() + i * classes;
-      double normaliser = normalisers[i] = simd::kernels<T>().log_sum_exp(row, classes);
-      total += (1 - label_smoothing) * (normaliser - row[label]);
+      normalisers[i] = simd::kernels<T>().log_sum_exp(row, classes);
+      total += (1 - label_smoothing) * (normalisers[i] - row[label]);
       if (label_smoothing > 0) {
         double mean = static_cast<double>(simd::kernels<T>().sum(row, classes)) /
                       static_cast<double>(classes);
-        total += label_smoothing * (normaliser - mean);
+        total += label_smoothing * (normalisers[i] - mean);
       }
     }
   });
@@ -108,7 +112,7 @@ Tensor cross_entropy_backward(const Tensor& logits, const Ids& labels, const Len
         std::fill_n(out, classes, T(0));
         continue;
       }
-      kernels.exp_minus(logits.data<T>() + i * classes, log_normaliser.data<T>()[i],
+      kernels.exp_minus(logits.data<T>() + i * classes, log_normaliser.data<double>()[i],
                         static_cast<T>(factor), out, classes);
       if (label_smoothing > 0) {
         kernels.affine(out, T(1),

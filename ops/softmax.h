@@ -12,7 +12,7 @@ Tensor log_softmax(const Tensor& x);
 
 struct CrossEntropy {
   Tensor loss;            // Σ over valid positions, rank 0
-  Tensor log_normaliser;  // log Σ exp(logits), [positions]; padded ones are 0
+  Tensor log_normaliser;  // log Σ exp(logits), [positions], f64; padded ones are 0
 };
 // logits [..., V], labels [...]: -(1-ε) log p(label) - ε/V Σ log p. With lengths, labels are [T, B]
 // and padded positions are not read. Throws Error for a label outside of [0, V).

@@ -1,4 +1,4 @@
-#include "ops/simd/batch.h"
+#include "ops/simd/functions.h"
 
 namespace regrad::ops::simd {
 namespace {
@@ -8,15 +8,16 @@ struct Attention {
   using B = Batch<Set, T>;
 
   static T additive_score(const T* query, const T* key, const T* v, Index n) {
-    return accumulate_sum<Set, T>(
-        n, [&](auto at) { return at.load(v) * xsimd::tanh(at.load(query) + at.load(key)); });
+    return accumulate_sum<Set, T>(n, [&](auto at) {
+      return at.load(v) * Functions<Set, T>::tanh(at.load(query) + at.load(key));
+    });
   }
 
   // tanh is computed again: cheaper than keeping [S, B, A] for each step of the decoder.
   static void additive_score_backward(T g, const T* query, const T* key, const T* v, T* g_query,
                                       T* g_key, T* g_v, Index n) {
     each<Set, T>(n, [=, s = B(g)](auto at) {
-      B t = xsimd::tanh(at.load(query) + at.load(key));
+      B t = Functions<Set, T>::tanh(at.load(query) + at.load(key));
       B inner = s * at.load(v) * (T(1) - t * t);
       at.store(g_query, at.load(g_query) + inner);
       at.store(g_key, at.load(g_key) + inner);

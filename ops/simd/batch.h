@@ -89,9 +89,4 @@ inline T accumulate_sum(Index n, const F& term) {
                       [](T a, T b) { return a + b; });
 }
 
-template <class Set, class T>
-inline Batch<Set, T> sigmoid(const Batch<Set, T>& x) {
-  return T(1) / (T(1) + exp(-x));
-}
-
 }  // namespace regrad::ops::simd

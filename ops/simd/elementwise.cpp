@@ -1,4 +1,4 @@
-#include "ops/simd/batch.h"
+#include "ops/simd/functions.h"
 
 namespace regrad::ops::simd {
 namespace {
@@ -19,17 +19,17 @@ struct Elementwise {
       case Unary::neg:
         return apply(x, y, n, [](B v) { return -v; });
       case Unary::exp:
-        return apply(x, y, n, [](B v) { return xsimd::exp(v); });
+        return apply(x, y, n, [](B v) { return Functions<Set, T>::exp(v); });
       case Unary::log:
-        return apply(x, y, n, [](B v) { return xsimd::log(v); });
+        return apply(x, y, n, [](B v) { return Functions<Set, T>::log(v); });
       case Unary::square:
         return apply(x, y, n, [](B v) { return v * v; });
       case Unary::sqrt:
         return apply(x, y, n, [](B v) { return xsimd::sqrt(v); });
       case Unary::tanh:
-        return apply(x, y, n, [](B v) { return xsimd::tanh(v); });
+        return apply(x, y, n, [](B v) { return Functions<Set, T>::tanh(v); });
       case Unary::sigmoid:
-        return apply(x, y, n, [](B v) { return sigmoid<Set, T>(v); });
+        return apply(x, y, n, [](B v) { return Functions<Set, T>::sigmoid(v); });
       case Unary::relu:  // keeps NaN
         return apply(x, y, n, [](B v) { return xsimd::select(v < B(T(0)), B(T(0)), v); });
       case Unary::positive:

@@ -35,8 +35,9 @@ struct Kernels {
 
   // one row; in place is allowed
   void (*softmax)(const T* x, T* y, Index n);
-  T (*log_sum_exp)(const T* x, Index n);
-  void (*exp_minus)(const T* x, T shift, T factor, T* y, Index n);  // factor e^(x - shift)
+  // Shifts are doubles, as in f32 a logit of 1e4 leaves but three decimals.
+  double (*log_sum_exp)(const T* x, Index n);
+  void (*exp_minus)(const T* x, double shift, T factor, T* y, Index n);  // factor e^(x - shift)
 
   // one sequence at one step; `kept` holds r, z, n and the hidden part of n: 4H
   void (*gru)(const T* from_input, const T* from_hidden, const T* h, T* h_next, T* kept,

@@ -1,4 +1,4 @@
-#include "ops/simd/batch.h"
+#include "ops/simd/functions.h"
 
 namespace regrad::ops::simd {
 namespace {
@@ -14,9 +14,9 @@ struct Recurrent {
     T *kept_z = kept + size, *kept_n = kept + 2 * size, *kept_hn = kept + 3 * size;
     each<Set, T>(size, [=](auto at) {
       B hn = at.load(h_n);
-      B r = sigmoid<Set, T>(at.load(x) + at.load(h_r));
-      B z = sigmoid<Set, T>(at.load(x_z) + at.load(h_z));
-      B n = xsimd::tanh(at.load(x_n) + r * hn);
+      B r = Functions<Set, T>::sigmoid(at.load(x) + at.load(h_r));
+      B z = Functions<Set, T>::sigmoid(at.load(x_z) + at.load(h_z));
+      B n = Functions<Set, T>::tanh(at.load(x_n) + r * hn);
       at.store(h_next, n + z * (at.load(h) - n));
       at.store(kept, r);
       at.store(kept_z, z);

@@ -1,4 +1,4 @@
-#include "ops/simd/batch.h"
+#include "ops/simd/functions.h"
 
 namespace regrad::ops::simd {
 namespace {
@@ -6,8 +6,9 @@ namespace {
 template <class Set, class T>
 struct Rows {
   using B = Batch<Set, T>;
+  static constexpr T infinity = std::numeric_limits<T>::infinity();
 
-  // The largest element; NaN elements count as the smallest.
+  // The largest element. A NaN may be passed over: it makes the row NaN all the same.
   static T largest(const T* x, Index n) {
     T largest = x[0];
     if (n >= Index(B::size)) {
@@ -21,36 +22,39 @@ struct Rows {
     return largest;
   }
 
-  static void exp_minus(const T* x, T shift, T factor, T* y, Index n) {
-    each<Set, T>(n, [&, s = B(shift), f = B(factor)](auto at) {
-      at.store(y, f * xsimd::exp(at.load(x) - s));
+  static void exp_minus(const T* x, double shift, T factor, T* y, Index n) {
+    T high = static_cast<T>(shift), low = static_cast<T>(shift - high);
+    each<Set, T>(n, [&, s = B(high), t = B(low), f = B(factor)](auto at) {
+      at.store(y, f * Functions<Set, T>::exp((at.load(x) - s) - t));
     });
   }
 
   static void softmax(const T* x, T* y, Index n) {
     if (n == 0) return;
-    exp_minus(x, largest(x, n), T(1), y, n);
+    T top = largest(x, n);
+    exp_minus(x, top == -infinity ? T(0) : top, T(1), y, n);
     T total = accumulate_sum<Set, T>(n, [&](auto at) { return at.load(y); });
+    if (total == T(0)) return;  // nothing but -∞: as over no entries at all
     each<Set, T>(n, [&, t = B(total)](auto at) { at.store(y, at.load(y) / t); });
   }
 
-  static T log_sum_exp(const T* x, Index n) {
-    T top = largest(x, n);
-    T total = T(0);
+  // -∞ over nothing.
+  static double log_sum_exp(const T* x, Index n) {
+    T top = n ? largest(x, n) : -infinity;
+    if (std::fabs(top) == infinity) top = T(0);
+    alignas(64) T lanes[B::size];
     Index i = 0;
     B sums = B(T(0));
-    for (; i + Index(B::size) <= n; i += B::size)
-      sums += xsimd::exp(B::load_unaligned(x + i) - top);
-    total = fold<Set, T>(sums, T(0), [](T a, T b) { return a + b; });
+    for (; i + Index(B::size) <= n; i += B::size) {
+      sums += Functions<Set, T>::exp(B::load_unaligned(x + i) - top);
+    }
+    T total = fold<Set, T>(sums, T(0), [](T a, T b) { return a + b; });
     if (i < n) {
-      B rest = xsimd::exp(Tail<Set, T>{i, n - i}.load(x) - top);
-      alignas(64) T lanes[B::size];
-      rest.store_aligned(lanes);
+      Functions<Set, T>::exp(Tail<Set, T>{i, n - i}.load(x) - top).store_aligned(lanes);
       for (Index k = 0; k < n - i; ++k) total += lanes[k];
     }
-    alignas(64) T lanes[B::size];
-    xsimd::log(B(total)).store_aligned(lanes);
-    return top + lanes[0];
+    Functions<Set, T>::log(B(total)).store_aligned(lanes);
+    return static_cast<double>(top) + static_cast<double>(lanes[0]);
   }
 };
 
