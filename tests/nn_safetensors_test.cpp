@@ -80,10 +80,10 @@ TEST_CASE("what is saved is loaded, bit for bit") {
   const SafeTensors loaded = load_safetensors(folder / "x");
   CHECK(loaded.metadata == content.metadata);
   REQUIRE(loaded.tensors.size() == content.tensors.size());
-  for (const auto& [name, tensor] : content.tensors) {
-    CAPTURE(name);
-    REQUIRE(loaded.tensors.contains(name));
-    CHECK(identical(loaded.tensors.at(name), tensor));
+  for (const auto& entry : content.tensors) {  // clang 14 captures no structured binding
+    CAPTURE(entry.first);
+    REQUIRE(loaded.tensors.contains(entry.first));
+    CHECK(identical(loaded.tensors.at(entry.first), entry.second));
   }
 }
 
