@@ -7,13 +7,25 @@
 
 #include <sanitizer/asan_interface.h>
 
+#include "ops/error.h"
+
 namespace regrad {
 namespace detail {
-namespace {
 
 constexpr int size_classes = 4 * 48;
+
+struct Pool {
+  std::array<Block*, size_classes> free{};
+  PoolStats stats;
+  std::atomic<Block*> returned{nullptr};     // by other threads, not yet in a free list
+  std::atomic<std::uint64_t> references{1};  // its thread, and each of its blocks
+};
+
+namespace {
+
 constexpr std::size_t header_bytes = 64;
 static_assert(sizeof(Block) <= header_bytes);
+constinit Block closed{};  // stands in `returned` once the thread has ended
 
 // Four classes per power of two: at most a quarter of a block is unused.
 int size_class_of(std::size_t bytes) {
@@ -29,12 +41,9 @@ std::size_t class_bytes(int size_class) {
   return 64 * ((static_cast<std::size_t>(size_class % 4) + 5) << exponent);
 }
 
-struct Pool {  // constant-initialised and trivially destroyed: no guard on the fast path
-  std::array<Block*, size_classes> free;
-  PoolStats stats;
-  bool closed;  // the thread is ending: blocks go straight back to the system
-};
-constinit thread_local Pool pool{};
+void unlink(Pool* pool) {
+  if (pool && pool->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete pool;
+}
 
 // Under AddressSanitizer only the bytes that were asked for may be touched; otherwise no-ops.
 void allow(Block* block, std::size_t bytes) {
@@ -46,41 +55,88 @@ void forbid(Block* block) {
 }
 
 void free_block(Block* block) {
+  Pool* home = block->home;
   allow(block, class_bytes(static_cast<int>(block->size_class)));
   std::free(block);
+  unlink(home);
 }
 
-void drain() {
-  for (Block*& head : pool.free) {
+// Puts a block of this thread's pool into its free list.
+void keep(Pool& home, Block* block) {
+  auto bytes = static_cast<std::int64_t>(class_bytes(static_cast<int>(block->size_class)));
+  home.stats.bytes_in_use -= bytes;
+  home.stats.bytes_cached += bytes;
+  block->next = std::exchange(home.free[block->size_class], block);
+}
+
+// Leaves a block to the thread that made it; false when that thread has ended.
+bool give_back(Pool& home, Block* block) {
+  Block* head = home.returned.load(std::memory_order_relaxed);
+  do {
+    if (head == &closed) return false;
+    block->next = head;
+  } while (!home.returned.compare_exchange_weak(head, block, std::memory_order_acq_rel));
+  return true;
+}
+
+void collect(Pool& own, Block* replacement = nullptr) {
+  if (!own.returned.load(std::memory_order_relaxed) && !replacement) return;
+  Block* block = own.returned.exchange(replacement, std::memory_order_acq_rel);
+  while (block) keep(own, std::exchange(block, block->next));
+}
+
+void drain(Pool& own, Block* replacement = nullptr) {
+  collect(own, replacement);
+  for (Block*& head : own.free) {
     while (head) free_block(std::exchange(head, head->next));
   }
-  pool.stats.bytes_cached = 0;
+  own.stats.bytes_cached = 0;
 }
+
+constinit thread_local Pool* pool = nullptr;
+constinit thread_local bool ending = false;
 
 struct Closer {
   bool armed = false;
   ~Closer() {
-    drain();
-    pool.closed = true;
+    ending = true;
+    drain(*pool, &closed);
+    unlink(std::exchange(pool, nullptr));
   }
 };
 thread_local Closer closer;
 
-Block* allocate_block(int size_class) {
-  closer.armed = true;  // constructs it, so that the thread's end drains the pool
+// Null at the end of the thread, when its pool is gone.
+Pool* own_pool() {
+  if (!pool && !ending) {
+    pool = new Pool;
+    closer.armed = true;  // constructs it, so that the thread's end drains the pool
+  }
+  return pool;
+}
+
+[[noreturn]] void fail_memory(std::size_t bytes) {
+  fail("out of memory: {} bytes were asked for", bytes);
+}
+
+Block* allocate_block(Pool* home, int size_class) {
   void* memory = std::aligned_alloc(64, header_bytes + class_bytes(size_class));
-  if (!memory) throw std::bad_alloc();
-  ++pool.stats.system_allocations;
-  auto* block = new (memory) Block{{1}, static_cast<std::uint32_t>(size_class), nullptr};
+  if (!memory) fail_memory(class_bytes(size_class));
+  auto* block = new (memory) Block{{1}, static_cast<std::uint32_t>(size_class), nullptr, home};
+  if (home) {
+    ++home->stats.system_allocations;
+    home->references.fetch_add(1, std::memory_order_relaxed);
+  }
   forbid(block);
   return block;
 }
 
-Block* take_block(int size_class) {
-  Block* block = pool.free[size_class];
-  if (!block) return allocate_block(size_class);
-  pool.free[size_class] = block->next;
-  pool.stats.bytes_cached -= static_cast<std::int64_t>(class_bytes(size_class));
+Block* take_block(Pool& own, int size_class) {
+  if (!own.free[size_class]) collect(own);
+  Block* block = own.free[size_class];
+  if (!block) return allocate_block(&own, size_class);
+  own.free[size_class] = block->next;
+  own.stats.bytes_cached -= static_cast<std::int64_t>(class_bytes(size_class));
   block->owners.store(1, std::memory_order_relaxed);
   return block;
 }
@@ -88,27 +144,32 @@ Block* take_block(int size_class) {
 }  // namespace
 
 Block* acquire_block(std::size_t bytes) {
-  if (bytes > (std::size_t{1} << 46)) throw std::bad_alloc();
+  if (bytes > (std::size_t{1} << 46)) fail_memory(bytes);
   int size_class = size_class_of(bytes ? bytes : 1);
-  Block* block = take_block(size_class);
-  pool.stats.bytes_in_use += static_cast<std::int64_t>(class_bytes(size_class));
+  Pool* own = own_pool();
+  Block* block = own ? take_block(*own, size_class) : allocate_block(nullptr, size_class);
+  if (own) own->stats.bytes_in_use += static_cast<std::int64_t>(class_bytes(size_class));
   allow(block, bytes);
   return block;
 }
 
 void release_block(Block* block) noexcept {
-  auto bytes = static_cast<std::int64_t>(class_bytes(static_cast<int>(block->size_class)));
-  pool.stats.bytes_in_use -= bytes;
-  if (pool.closed) return free_block(block);
+  Pool* home = block->home;
   forbid(block);
-  pool.stats.bytes_cached += bytes;
-  block->next = std::exchange(pool.free[block->size_class], block);
+  if (home && home == pool) return keep(*home, block);
+  if (!home || !give_back(*home, block)) free_block(block);
 }
 
 }  // namespace detail
 
-PoolStats pool_stats() { return detail::pool.stats; }
+PoolStats pool_stats() {
+  if (!detail::pool) return {};
+  detail::collect(*detail::pool);
+  return detail::pool->stats;
+}
 
-void release_pool() { detail::drain(); }
+void release_pool() {
+  if (detail::pool) detail::drain(*detail::pool);
+}
 
 }  // namespace regrad

@@ -8,18 +8,20 @@
 namespace regrad {
 
 namespace detail {
+struct Pool;
 struct Block {  // the 64 bytes before the data
   std::atomic<std::uint32_t> owners;
   std::uint32_t size_class;
   Block* next;  // in a free list
+  Pool* home;   // of the thread that made it
 };
 Block* acquire_block(std::size_t bytes);
 void release_block(Block* block) noexcept;
 }  // namespace detail
 
 // A shared handle to a block of uninitialised, 64-byte aligned memory from the calling thread's
-// pool. The last handle returns the block to the pool of its thread, so that a training loop in its
-// steady state asks the system for nothing.
+// pool. The last handle, in whichever thread, returns the block to the pool that it came from, so
+// that a training loop in its steady state asks the system for nothing.
 class Storage {
  public:
   Storage() = default;
@@ -51,7 +53,7 @@ class Storage {
 
 struct PoolStats {
   std::uint64_t system_allocations = 0;  // blocks ever asked of the system by this thread
-  std::int64_t bytes_in_use = 0;         // handed out minus taken back by this thread
+  std::int64_t bytes_in_use = 0;         // handed out by this thread and not yet returned
   std::int64_t bytes_cached = 0;         // waiting in the free lists
 };
 

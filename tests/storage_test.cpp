@@ -1,0 +1,216 @@
+#include "ops/storage.h"
+
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "ops/error.h"
+
+namespace regrad {
+namespace {
+
+// What the pool of a new thread says after f.
+template <class F>
+PoolStats stats_of_thread(const F& f) {
+  PoolStats stats;
+  std::thread([&] {
+    f();
+    stats = pool_stats();
+  }).join();
+  return stats;
+}
+
+void fill(const Storage& storage, std::size_t bytes, int value) {
+  std::memset(storage.data(), value, bytes);
+}
+
+bool filled(const Storage& storage, std::size_t bytes, int value) {
+  for (std::size_t i = 0; i < bytes; ++i) {
+    if (storage.data()[i] != static_cast<std::byte>(value)) return false;
+  }
+  return true;
+}
+
+TEST_CASE("storage is aligned, and all of its bytes are its own") {
+  std::vector<Storage> storages;
+  for (std::size_t bytes = 1; bytes < 1000; ++bytes) {
+    storages.emplace_back(bytes);
+    CHECK(reinterpret_cast<std::uintptr_t>(storages.back().data()) % 64 == 0);
+    fill(storages.back(), bytes, static_cast<int>(bytes % 251));
+  }
+  for (std::size_t bytes = 1; bytes < 1000; ++bytes) {
+    CHECK(filled(storages[bytes - 1], bytes, static_cast<int>(bytes % 251)));
+  }
+}
+
+TEST_CASE("storage of nothing") {
+  Storage none, zero(0), copy = zero;
+  CHECK(none.data() == nullptr);
+  CHECK(zero.data() == nullptr);
+  CHECK(copy.unique());
+}
+
+TEST_CASE("handles share, move and let go") {
+  Storage a(100);
+  std::byte* data = a.data();
+  CHECK(a.unique());
+  {
+    Storage b = a;
+    CHECK(b.data() == data);
+    CHECK_FALSE(a.unique());
+    Storage c = std::move(b);
+    CHECK(c.data() == data);
+    CHECK(b.data() == nullptr);
+    c = Storage(50);
+    CHECK(c.data() != data);
+    c = a;
+    c = *&c;
+    CHECK(c.data() == data);
+  }
+  CHECK(a.unique());
+}
+
+TEST_CASE("a block is at most a quarter larger than what was asked for") {
+  for (std::size_t bytes = 1; bytes < (std::size_t{1} << 24); bytes += 1 + bytes / 7) {
+    std::int64_t before = pool_stats().bytes_in_use;
+    Storage storage(bytes);
+    auto taken = static_cast<std::size_t>(pool_stats().bytes_in_use - before);
+    CHECK(taken >= bytes);
+    CHECK(taken <= bytes + bytes / 4 + 64);
+    release_pool();
+  }
+}
+
+TEST_CASE("in its steady state a loop asks the system for nothing") {
+  auto step = [] {
+    std::vector<Storage> storages;
+    for (std::size_t i = 0; i < 50; ++i) {
+      storages.emplace_back(1 + i * i * 37 % 5000);
+      if (i % 3 == 0) storages[i / 2] = Storage(17 * i + 1);
+    }
+  };
+  step();
+  PoolStats warm = pool_stats();
+  for (int i = 0; i < 100; ++i) step();
+  CHECK(pool_stats().system_allocations == warm.system_allocations);
+  CHECK(pool_stats().bytes_in_use == warm.bytes_in_use);
+  CHECK(pool_stats().bytes_cached == warm.bytes_cached);
+}
+
+TEST_CASE("release_pool gives back what is free, and only that") {
+  PoolStats stats = stats_of_thread([] {
+    Storage kept(1000);
+    fill(kept, 1000, 7);
+    { Storage freed(1000); }
+    CHECK(pool_stats().bytes_cached >= 1000);
+    release_pool();
+    CHECK(pool_stats().bytes_cached == 0);
+    CHECK(filled(kept, 1000, 7));
+    { Storage again(1000); }
+  });
+  CHECK(stats.system_allocations == 3);
+  CHECK(stats.bytes_in_use == 0);
+  CHECK(stats_of_thread(release_pool).system_allocations == 0);
+}
+
+TEST_CASE("blocks that another thread frees return to the thread that made them") {
+  auto step = [] {
+    std::vector<Storage> storages;
+    for (std::size_t bytes : {10, 1000, 1000, 100000}) storages.emplace_back(bytes);
+    PoolStats other = stats_of_thread([&] { storages.clear(); });
+    CHECK(other.bytes_cached == 0);
+    CHECK(other.bytes_in_use == 0);
+  };
+  step();
+  PoolStats warm = pool_stats();
+  for (int i = 0; i < 50; ++i) step();
+  CHECK(pool_stats().system_allocations == warm.system_allocations);
+  CHECK(pool_stats().bytes_in_use == warm.bytes_in_use);
+  CHECK(pool_stats().bytes_cached == warm.bytes_cached);
+}
+
+TEST_CASE("blocks outlive the thread that made them") {
+  Storage survivor;
+  PoolStats before = pool_stats();
+  std::thread([&] {
+    Storage cached(500);
+    survivor = Storage(300);
+    fill(survivor, 300, 42);
+  }).join();
+  CHECK(filled(survivor, 300, 42));
+  survivor = Storage();
+  CHECK(pool_stats().bytes_cached == before.bytes_cached);
+  CHECK(pool_stats().bytes_in_use == before.bytes_in_use);
+}
+
+// Destroyed after the pool of its thread when it is made before the thread's first block.
+struct Late {
+  Storage storage;
+  ~Late() {
+    Storage another(200);
+    fill(another, 200, 3);
+    CHECK(filled(storage, 100, 9));
+  }
+};
+thread_local Late late;
+
+TEST_CASE("storage can be made and freed while its thread ends") {
+  std::thread([] {
+    Late& mine = late;
+    mine.storage = Storage(100);
+    fill(mine.storage, 100, 9);
+  }).join();
+}
+
+TEST_CASE("many threads hand blocks to each other") {
+  constexpr int threads = 4, rounds = 500;
+  std::mutex mutex;
+  std::deque<std::pair<Storage, int>> queue;
+  auto work = [&](int thread) {
+    for (int i = 0; i < rounds; ++i) {
+      auto bytes = static_cast<std::size_t>(64 + 64 * (i % 5));
+      std::pair<Storage, int> made{Storage(bytes), thread + threads * (i % 50)}, taken;
+      fill(made.first, 64, made.second);
+      {
+        std::lock_guard lock(mutex);
+        queue.push_back(std::move(made));
+        if (queue.size() > 8) {
+          taken = std::move(queue.front());
+          queue.pop_front();
+        }
+      }
+      if (taken.first.data() && !filled(taken.first, 64, taken.second)) {
+        FAIL("a block changed on its way");
+      }
+    }
+    CHECK(pool_stats().system_allocations < 100);
+  };
+  std::vector<std::thread> workers;
+  for (int thread = 0; thread < threads; ++thread) workers.emplace_back(work, thread);
+  for (auto& worker : workers) worker.join();
+}
+
+TEST_CASE("more memory than there can be is an error that says how much") {
+  CHECK_THROWS_WITH_AS(Storage(std::size_t{1} << 60),
+                       "out of memory: 1152921504606846976 bytes were asked for", Error);
+}
+
+TEST_CASE("standard containers draw on the pool") {
+  PoolStats stats = stats_of_thread([] {
+    for (int round = 0; round < 10; ++round) {
+      std::vector<int, PoolAllocator<int>> values;
+      for (int i = 0; i < 1000; ++i) values.push_back(i);
+      CHECK(values[999] == 999);
+    }
+  });
+  CHECK(stats.system_allocations > 0);
+  CHECK(stats.system_allocations <= 11);
+  CHECK(stats.bytes_in_use == 0);
+}
+
+}  // namespace
+}  // namespace regrad
