@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "examples/seq2seq/heatmap.h"
 #include "examples/seq2seq/unicode.h"
@@ -31,7 +32,7 @@ HeatMap reversal(const Sentence& columns) {
 
 Sentence numbered(std::size_t n) {
   Sentence tokens;
-  for (std::size_t i = 0; i < n; ++i) tokens.push_back("w" + std::to_string(i));
+  for (std::size_t i = 0; i < n; ++i) tokens.push_back(fmt::format("w{}", i));
   return tokens;
 }
 
@@ -99,7 +100,7 @@ TEST_CASE("no line is wider than asked for; the columns that do not fit get pane
     for (const std::size_t width : {20, 40, 80, 200}) {
       const std::string text = plain(draw_text(map, ink, width));
       for (const std::string& line : lines_of(text)) CHECK(display_width(line) <= width);
-      for (const std::string& token : map.columns) CHECK(contains(text, " " + token));
+      for (const std::string& token : map.columns) CHECK(contains(text, token));
     }
   }
   CHECK(contains(draw_text(map, Ink::ascii, 40), "\n\n"));
@@ -111,7 +112,7 @@ TEST_CASE("a wide matrix of characters fits by giving up the numbers") {
   const std::string text = draw_text(reversal(letters), Ink::ascii, 80);
   CHECK_FALSE(contains(text, "100"));
   CHECK(lines_of(text).size() == 31);
-  CHECK(lines_of(text)[1] == "a" + std::string(59, ' ') + "@@");
+  CHECK(lines_of(text)[1] == fmt::format("a{:>61}", "@@"));
 }
 
 TEST_CASE("weights that are no weights are shown, not hidden") {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "examples/seq2seq/vocabulary.h"
@@ -52,7 +53,7 @@ TEST_CASE("each side has its own tokens") {
 
 TEST_CASE("the order of the text does not matter") {
   Sentence text;
-  for (int i = 0; i < 300; ++i) text.insert(text.end(), 1 + i % 3, "w" + std::to_string(i));
+  for (int i = 0; i < 300; ++i) text.insert(text.end(), 1 + i % 3, fmt::format("w{}", i));
   const auto expected = build({text});
   Rng rng(3);
   for (int i = 0; i < 5; ++i) {

@@ -14,7 +14,7 @@
 namespace regrad::seq2seq {
 namespace {
 
-constexpr double left = 52, right = 708, top = 8, bottom = 212;  // of the drawing area
+constexpr double left = 52, right = 696, top = 8, bottom = 212;  // of the drawing area
 constexpr std::size_t most_points = 400, most_markers = 40;
 
 // Points without those that are not finite, then means of equally many neighbours.

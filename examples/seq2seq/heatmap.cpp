@@ -157,7 +157,8 @@ std::string svg_label(const std::string& token, std::string_view place) {
 }
 
 std::string svg_labels(const HeatMap& map, const Picture& picture) {
-  std::string svg = "<g font-size=\"14\" fill=\"currentColor\">\n";
+  std::string svg = fmt::format("<g font-size=\"{}\" fill=\"currentColor\">\n",
+                                std::min<std::size_t>(picture.cell - 1, 14));
   const std::size_t half = picture.cell / 2;
   for (std::size_t column = 0; column < map.columns.size(); ++column) {
     const std::size_t x = picture.left + column * picture.cell + half, y = picture.top - 8;
