@@ -59,11 +59,13 @@ TEST_CASE_TEMPLATE("each element of zip has one value wherever it stands", T, fl
       {Binary::mul, [](long double a, long double b) { return a * b; }},
       {Binary::div, [](long double a, long double b) { return a / b; }}};
   const T constant = T(-1.7);
-  for (auto [op, f] : operations) {
+  for (auto& [first, second] : operations) {
+    const Binary op = first;
+    const Function f = second;
     for (Index steps : {3, 1, 2, 0}) {
       Index a_step = steps & 1, b_step = steps >> 1;
       INFO("operation ", static_cast<int>(op), ", steps ", a_step, " and ", b_step);
-      auto run = [=, op = op](const Columns<T>& inputs, Index offset) -> Columns<T> {
+      auto run = [=](const Columns<T>& inputs, Index offset) -> Columns<T> {
         Column<T> one{constant};
         Buffer<T> a(offset, a_step ? inputs[0] : one), b(offset, b_step ? inputs[1] : one);
         Buffer<T> y(offset, inputs[0].size());
@@ -71,7 +73,7 @@ TEST_CASE_TEMPLATE("each element of zip has one value wherever it stands", T, fl
         simd::kernels<T>().zip(op, a.data(), a_step, b.data(), b_step, y.data(), n);
         return {y.column()};
       };
-      check_elementwise<T>(random_columns<T>(2), run, [=, f = f](auto& x) {
+      check_elementwise<T>(random_columns<T>(2), run, [=](auto& x) {
         return std::vector<long double>{f(a_step ? x[0] : constant, b_step ? x[1] : constant)};
       });
     }
