@@ -87,7 +87,8 @@ bool identical(const Tensor& a, const Tensor& b);
 // Throws Error naming the operation and both types unless they are the same.
 void require_same_dtype(const Tensor& a, const Tensor& b, std::string_view operation);
 
-// As NumPy prints: aligned columns, at most eight decimals, the middle of long axes left out.
+// As NumPy prints: aligned columns, at most eight decimals, lines of at most 75 characters, the
+// middle of long axes left out.
 std::string to_string(const Tensor& tensor);
 
 }  // namespace regrad
