@@ -55,7 +55,8 @@ figcaption { font-size: .92rem; margin-bottom: .3rem; }
 
 std::string escape_html(std::string_view text) {
   std::string escaped;
-  for (const CodePoint& point : code_points(text)) {
+  while (!text.empty()) {
+    const CodePoint point = take_code_point(text);
     switch (point.value) {
       case '&':
         escaped += "&amp;";

@@ -75,8 +75,8 @@ std::string join(const Sentence& tokens, Tokens kind) {
 }
 
 void check_text(std::string_view line, std::string_view where) {
-  std::size_t byte = 1;
-  for (const CodePoint& point : code_points(line)) {
+  for (std::size_t byte = 1; !line.empty();) {
+    const CodePoint point = take_code_point(line);
     if (point.value < 0) {
       fail("{}, byte {}: 0x{:02x} is not UTF-8 here; convert the text with iconv -t UTF-8", where,
            byte, static_cast<unsigned char>(point.bytes.front()));

@@ -1,6 +1,5 @@
 #include "examples/seq2seq/unicode.h"
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,14 +9,6 @@
 
 namespace regrad::seq2seq {
 namespace {
-
-CodePoint first_of(std::string_view text) {
-  CodePoint point;
-  const auto bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                      static_cast<utf8proc_ssize_t>(text.size()), &point.value);
-  point.bytes = text.substr(0, bytes < 1 ? 1 : static_cast<std::size_t>(bytes));
-  return point;
-}
 
 bool is_invisible(const CodePoint& point) {
   if (point.value < 0) return false;
@@ -55,18 +46,20 @@ std::string spelled_out(const CodePoint& point) {
 
 }  // namespace
 
-std::vector<CodePoint> code_points(std::string_view text) {
-  std::vector<CodePoint> points;
-  for (; !text.empty(); text.remove_prefix(points.back().bytes.size())) {
-    points.push_back(first_of(text));
-  }
-  return points;
+CodePoint take_code_point(std::string_view& text) {
+  CodePoint point;
+  const auto bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                      static_cast<utf8proc_ssize_t>(text.size()), &point.value);
+  point.bytes = text.substr(0, bytes < 1 ? 1 : static_cast<std::size_t>(bytes));
+  text.remove_prefix(point.bytes.size());
+  return point;
 }
 
 std::vector<std::string> grapheme_clusters(std::string_view text) {
   std::vector<std::string> clusters;
   utf8proc_int32_t previous = 0, state = 0;
-  for (const CodePoint& point : code_points(text)) {
+  while (!text.empty()) {
+    const CodePoint point = take_code_point(text);
     if (clusters.empty() || utf8proc_grapheme_break_stateful(previous, point.value, &state)) {
       clusters.emplace_back(point.bytes);
     } else {
@@ -78,31 +71,37 @@ std::vector<std::string> grapheme_clusters(std::string_view text) {
 }
 
 bool is_blank(std::string_view text) {
-  return std::ranges::all_of(code_points(text), is_invisible);
+  while (!text.empty()) {
+    if (!is_invisible(take_code_point(text))) return false;
+  }
+  return true;
 }
 
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
-  for (const CodePoint& point : code_points(text)) {
-    width += point.value < 0 ? 1 : static_cast<std::size_t>(utf8proc_charwidth(point.value));
+  while (!text.empty()) {
+    const auto value = take_code_point(text).value;
+    width += value < 0 ? 1 : static_cast<std::size_t>(utf8proc_charwidth(value));
   }
   return width;
 }
 
 std::string without_controls(std::string_view text) {
   std::string shown;
-  for (const CodePoint& point : code_points(text)) shown += picture_of(point);
+  while (!text.empty()) shown += picture_of(take_code_point(text));
   return shown;
 }
 
 std::string visible(std::string_view token) {
-  const auto points = code_points(token);
-  if (points.empty()) return {};
-  if (is_mark(points.front())) return "◌" + without_controls(token);
-  if (!is_blank(token)) return without_controls(token);
-  std::string spelled;
-  for (const CodePoint& point : points) spelled += spelled_out(point);
-  return spelled;
+  if (token.empty()) return {};
+  if (is_blank(token)) {
+    std::string spelled;
+    while (!token.empty()) spelled += spelled_out(take_code_point(token));
+    return spelled;
+  }
+  std::string_view rest = token;
+  const bool stands_alone = !is_mark(take_code_point(rest));
+  return (stands_alone ? "" : "◌") + without_controls(token);
 }
 
 }  // namespace regrad::seq2seq

@@ -13,7 +13,8 @@ struct CodePoint {
   std::string_view bytes;   // at least one
 };
 
-std::vector<CodePoint> code_points(std::string_view text);
+// Removes the first code point from `text`, which must not be empty.
+CodePoint take_code_point(std::string_view& text);
 
 // The extended grapheme clusters of UAX 29.
 std::vector<std::string> grapheme_clusters(std::string_view text);
