@@ -1,6 +1,7 @@
 #include "ops/ids.h"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 namespace regrad {
@@ -50,8 +51,18 @@ Ids Ids::row(Index i) const {
   return result;
 }
 
+namespace {
+
+void require_time(Index time) {
+  constexpr Index most = std::numeric_limits<std::int32_t>::max();
+  if (time < 0 || time > most) fail("Lengths: time is {}, outside of 0 to {}", time, most);
+}
+
+}  // namespace
+
 Lengths::Lengths(std::span<const std::int32_t> lengths, Index time)
     : ids_(lengths, Shape{static_cast<Index>(lengths.size())}), time_(time) {
+  require_time(time);
   for (std::size_t b = 0; b < lengths.size(); ++b) {
     if (lengths[b] < 0 || lengths[b] > time) {
       fail("Lengths: sequence {} has length {}, outside of 0 to {}", b, lengths[b], time);
@@ -61,6 +72,7 @@ Lengths::Lengths(std::span<const std::int32_t> lengths, Index time)
 }
 
 Lengths Lengths::full(Index time, Index batch) {
+  require_time(time);
   Lengths result;
   result.ids_ = Ids(Shape{batch}, static_cast<std::int32_t>(time));
   result.time_ = time;

@@ -43,7 +43,7 @@ class Ids {
 class Lengths {
  public:
   Lengths() = default;
-  // Throws Error for a length below 0 or above `time`.
+  // Throws Error for a length below 0 or above `time`, which is at most 2³¹ - 1.
   Lengths(std::span<const std::int32_t> lengths, Index time);
   Lengths(std::initializer_list<std::int32_t> lengths, Index time)
       : Lengths(std::span(lengths.begin(), lengths.size()), time) {}
