@@ -26,13 +26,18 @@ void require_share(std::string_view option, double value) {
 }
 
 template <class T>
+bool fits(const Json& value) {
+  if (std::is_same_v<T, std::string>) return value.is_string();
+  if (std::is_floating_point_v<T>) return value.is_number();
+  const bool negative = value.is_number_integer() && !value.is_number_unsigned() && value < 0;
+  return value.is_number_integer() && !(std::is_unsigned_v<T> && negative);
+}
+
+template <class T>
 void read(const Json& json, std::string_view name, T& member) {
   const auto entry = json.find(name);
   if (entry == json.end()) fail("the configuration has no `{}`", name);
-  const bool fits = std::is_same_v<T, std::string> ? entry->is_string()
-                    : std::is_floating_point_v<T>  ? entry->is_number()
-                                                   : entry->is_number_integer();
-  if (!fits) fail("`{}` of the configuration cannot be {}", name, entry->dump());
+  if (!fits<T>(*entry)) fail("`{}` of the configuration cannot be {}", name, entry->dump());
   entry->get_to(member);
 }
 
@@ -49,9 +54,10 @@ Config defaults(bool task) {
   if (task) {
     config.source_tokens = config.target_tokens = "chars";
     config.dropout = config.label_smoothing = 0;
-    config.steps = 8000;
+    config.steps = 5000;
+    config.patience = 6;
   } else {
-    config.epochs = 60;
+    config.epochs = 120;
   }
   return config;
 }

@@ -32,7 +32,7 @@ struct Config {
   Index epochs = 0, steps = 0;  // 0: no limit
   double learning_rate = 1e-3;
   double label_smoothing = 0.1;
-  Index patience = 8;  // evaluations without a better score
+  Index patience = 15;  // evaluations without a better score
   std::uint64_t seed = 1;
   Index threads = 2;
 };

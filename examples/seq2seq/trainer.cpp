@@ -16,7 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double max_gradient_norm = 1;
-constexpr std::uint64_t dropout_stream = 3;  // of the seed
+constexpr double seconds_between_saves = 10;  // a save waits for the disk
+constexpr std::uint64_t dropout_stream = 3;   // of the seed
 constexpr const char* training_key = "training";
 
 class Stopwatch {
@@ -127,7 +128,7 @@ void Trainer::evaluate(const std::function<bool()>& stop) {
 // The model first: should the program be killed in between, the evaluation is done again.
 void Trainer::record(const Scores& scores) {
   dev_ = scores;
-  const bool best = state_.judge(scores);
+  const bool best = state_.judge(scores, translator_.config.patience);
   if (best) save_safetensors(files_.model, to_safetensors(translator_));
   const Moment now = moment();
   Json entry{{"step", now.step}};
@@ -141,14 +142,16 @@ void Trainer::record(const Scores& scores) {
   append_line(files_.metrics, entry);
   history_.push_back(std::move(entry));
   progress_.evaluation(now, best);
+  adam_.set_learning_rate(learning_rate(state_, translator_.config));
   state_.loss = 0;
   state_.tokens = 0;
   timed_seconds_ = 0;
   timed_tokens_ = 0;
-  save_last();
+  if (state_.seconds - saved_seconds_ > seconds_between_saves) save_last();
 }
 
-void Trainer::save_last() const {
+void Trainer::save_last() {
+  saved_seconds_ = state_.seconds;
   SafeTensors content = to_safetensors(translator_);
   save_optimizer(adam_, content);
   content.metadata[training_key] =
@@ -169,8 +172,9 @@ void Trainer::resume(const SafeTensors& last) {
   }
   state_ = state_from_json(training["state"]);
   load_optimizer(adam_, last);
+  adam_.set_learning_rate(learning_rate(state_, translator_.config));
   first_step_ = state_.step;
-  first_seconds_ = state_.seconds;
+  first_seconds_ = saved_seconds_ = state_.seconds;
   history_ = read_history(files_, state_.evaluated_step);
   rewrite_history(files_, history_);
 }

@@ -45,7 +45,7 @@ class Trainer {
                            double& loss) const;
   void evaluate(const std::function<bool()>& stop);
   void record(const Scores& scores);
-  void save_last() const;
+  void save_last();
   Moment moment() const;
 
   Translator& translator_;
@@ -57,6 +57,7 @@ class Trainer {
   TrainingState state_;
   std::vector<nlohmann::ordered_json> history_;
   std::optional<Scores> dev_;  // of the last evaluation
+  double saved_seconds_ = 0;   // the state's, when it was saved
 
   // For speed and time left: of this process, since the last evaluation.
   double timed_seconds_ = 0;

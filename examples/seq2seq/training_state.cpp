@@ -1,6 +1,7 @@
 #include "examples/seq2seq/training_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "ops/error.h"
@@ -23,18 +24,22 @@ void visit_members(State& state, Visit&& visit) {
   visit("best_nll", state.best_nll);
   visit("waited", state.waited);
   visit("solved", state.solved);
+  visit("cuts", state.cuts);
   visit("seconds", state.seconds);
 }
 
 }  // namespace
 
-bool TrainingState::judge(const Scores& scores) {
+bool TrainingState::judge(const Scores& scores, Index patience) {
   evaluated_step = step;
   solved = scores.exact_match == 1 ? solved + 1 : 0;
   const bool better = best_step == 0 || scores.exact_match > best_exact_match ||
                       (scores.exact_match == best_exact_match && scores.nll < best_nll);
   waited = better ? 0 : waited + 1;
-  if (!better) return false;
+  if (!better) {
+    if (waited % std::max<Index>(patience / 3, 1) == 0) ++cuts;
+    return false;
+  }
   best_step = step;
   best_exact_match = scores.exact_match;
   best_nll = scores.nll;
@@ -66,6 +71,10 @@ std::string end_reason(const TrainingState& state, const Config& config,
   return {};
 }
 
+double learning_rate(const TrainingState& state, const Config& config) {
+  return std::ldexp(config.learning_rate, -static_cast<int>(std::min<Index>(state.cuts, 1000)));
+}
+
 nlohmann::ordered_json to_json(const TrainingState& state) {
   Json json;
   visit_members(state, [&](const char* name, const auto& member) { json[name] = member; });
@@ -75,12 +84,16 @@ nlohmann::ordered_json to_json(const TrainingState& state) {
 TrainingState state_from_json(const nlohmann::ordered_json& json) {
   TrainingState state;
   visit_members(state, [&]<class T>(const char* name, T& member) {
-    const bool found = json.is_object() && json.contains(name) && json[name].is_number() &&
-                       (std::is_floating_point_v<T> || json[name].is_number_unsigned());
+    const bool found =
+        json.is_object() && json.contains(name) &&
+        (std::is_floating_point_v<T> ? json[name].is_number() : json[name].is_number_integer());
     if (!found) fail("the state of the training has no number `{}`", name);
     json[name].get_to(member);
   });
-  if (state.step < 0 || state.tokens < 0 || state.evaluated_step > state.step) {
+  const Index counts[] = {state.step,      state.tokens, state.evaluated_step,
+                          state.best_step, state.waited, state.solved,
+                          state.cuts};
+  if (std::ranges::min(counts) < 0 || state.evaluated_step > state.step) {
     fail("the state of the training contradicts itself");
   }
   return state;

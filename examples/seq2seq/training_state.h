@@ -24,11 +24,13 @@ struct TrainingState {
   double best_exact_match = 0, best_nll = 0;
   Index waited = 0;  // evaluations since the best one
   Index solved = 0;  // evaluations in a row with everything right
+  Index cuts = 0;    // how often the learning rate was halved
 
   double seconds = 0;  // spent on training and evaluation
 
-  // Keeps the best: by exact match, then by nll. True for a new best one.
-  bool judge(const Scores& scores);
+  // Keeps the best: by exact match, then by nll. True for a new best one. Each time that a third of
+  // the patience went by without one, the learning rate is cut.
+  bool judge(const Scores& scores, Index patience);
 };
 
 // The plan of a run: steps_per_evaluation as TrainingData says, which is an epoch of files.
@@ -38,6 +40,8 @@ std::string end_reason(const TrainingState& state, const Config& config,
                        Index steps_per_evaluation);
 // The most steps that a run can take; 0: no limit.
 Index step_limit(const Config& config, Index steps_per_evaluation);
+
+double learning_rate(const TrainingState& state, const Config& config);
 
 nlohmann::ordered_json to_json(const TrainingState& state);
 // Throws Error for anything that to_json does not write.

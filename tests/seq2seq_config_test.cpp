@@ -1,0 +1,122 @@
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "examples/seq2seq/config.h"
+#include "tests/nn_check.h"
+
+using namespace regrad;
+using namespace regrad::seq2seq;
+using regrad::testing::contains;
+using regrad::testing::message_of;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string message_for(const Json& given) {
+  return message_of([&] { make_config(given); });
+}
+
+}  // namespace
+
+TEST_CASE("defaults depend on what is trained on") {
+  const Config task = make_config({{"task", "copy"}});
+  CHECK(task.dropout == 0);
+  CHECK(task.label_smoothing == 0);
+  CHECK(task.source_tokens == "chars");
+  CHECK(task.steps > 0);
+  const Config files = make_config({{"train", "a.tsv"}, {"dev", "b.tsv"}});
+  CHECK(files.hidden == 128);
+  CHECK(files.embedding == 64);
+  CHECK(files.dropout == 0.3);
+  CHECK(files.label_smoothing == 0.1);
+  CHECK(files.batch == 64);
+  CHECK(files.learning_rate == 1e-3);
+  CHECK(files.epochs > 0);
+  CHECK(files.source_tokens == "words");
+}
+
+TEST_CASE("one limit takes the place of the other") {
+  const Json files = {{"train", "a"}, {"dev", "b"}};
+  Json by_steps = files;
+  by_steps["steps"] = 7;
+  CHECK(make_config(by_steps).steps == 7);
+  CHECK(make_config(by_steps).epochs == 0);
+}
+
+TEST_CASE("a configuration survives JSON") {
+  Config config = make_config({{"train", "a \"quoted\" ñame"}, {"dev", "b"}});
+  config.learning_rate = 0.1 + 0.2;
+  config.seed = 18446744073709551615u;
+  const Json json = Json::parse(to_json(config).dump());
+  CHECK(to_json(config_from_json(json)) == to_json(config));
+  CHECK(config_from_json(json).seed == config.seed);
+  CHECK(config_from_json(json).learning_rate == config.learning_rate);
+}
+
+TEST_CASE("values that cannot work are errors that name the option") {
+  const auto with = [](const char* name, const Json& value) {
+    return message_for({{"task", "copy"}, {name, value}});
+  };
+  CHECK(with("hidden", 0) == "--hidden must be from 1 to 65536, not 0");
+  CHECK(contains(with("hidden", -5), "not -5"));
+  CHECK(contains(with("layers", 0), "--layers"));
+  CHECK(contains(with("embedding", 0), "--embedding"));
+  CHECK(contains(with("batch", 0), "--batch"));
+  CHECK(contains(with("patience", 0), "--patience"));
+  CHECK(contains(with("threads", 0), "--threads"));
+  CHECK(contains(with("steps", -1), "--steps"));
+  CHECK(contains(with("dropout", 1.0), "--dropout must be at least 0 and below 1"));
+  CHECK(contains(with("label-smoothing", -0.1), "--label-smoothing"));
+  CHECK(contains(with("learning-rate", 0.0), "--learning-rate"));
+}
+
+TEST_CASE("options that do not go together are usage errors") {
+  const Json wrong[] = {Json::object(),
+                        {{"train", "a"}},
+                        {{"dev", "a"}},
+                        {{"task", "copy"}, {"train", "a"}},
+                        {{"task", "copy"}, {"epochs", 3}},
+                        {{"task", "copy"}, {"source-tokens", "words"}}};
+  for (const Json& given : wrong) {
+    CAPTURE(given.dump());
+    CHECK_THROWS_AS(make_config(given), UsageError);
+  }
+}
+
+TEST_CASE("a damaged configuration is a named error") {
+  const Json good = to_json(make_config({{"task", "copy"}}));
+  const auto with = [&](const char* name, const Json& value) {
+    Json json = good;
+    json[name] = value;
+    return message_of([&] { config_from_json(json); });
+  };
+  CHECK(contains(with("hidden", "many"), "`hidden` of the configuration cannot be \"many\""));
+  CHECK(contains(with("hidden", 1.5), "hidden"));
+  CHECK(contains(with("seed", -1), "seed"));
+  CHECK(contains(with("dropout", nullptr), "dropout"));
+  CHECK(contains(with("cell", "spiking"), "`cell` of the configuration cannot be \"spiking\""));
+  CHECK(contains(with("colour", "red"), "unknown entries"));
+  CHECK(contains(message_of([] { config_from_json(Json::array()); }), "no JSON object"));
+  Json short_one = good;
+  short_one.erase("layers");
+  CHECK(contains(message_of([&] { config_from_json(short_one); }), "has no `layers`"));
+}
+
+TEST_CASE("a resume may change limits, patience and threads, and nothing else") {
+  const Config saved = make_config({{"task", "reverse"}, {"hidden", 32}});
+  const Config longer =
+      resumed_config(saved, {{"steps", 9}, {"patience", 2}, {"threads", 3}, {"hidden", 32}});
+  CHECK(longer.steps == 9);
+  CHECK(longer.patience == 2);
+  CHECK(longer.threads == 3);
+  CHECK(longer.hidden == 32);
+  const auto message_of_change = [&](const char* name, const Json& value) {
+    return message_of([&] { resumed_config(saved, {{name, value}}); });
+  };
+  CHECK(contains(message_of_change("hidden", 64), "--hidden 64 would be another run"));
+  CHECK(contains(message_of_change("hidden", 64), "begun with 32"));
+  CHECK(contains(message_of_change("seed", 2), "--seed 2"));
+  CHECK(contains(message_of_change("task", "copy"), "--task"));
+  CHECK(contains(message_of_change("learning-rate", 0.5), "--learning-rate 0.5"));
+}

@@ -1,0 +1,144 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "examples/seq2seq/decode.h"
+#include "examples/seq2seq/model_file.h"
+#include "ops/storage.h"
+#include "tests/nn_check.h"
+
+using namespace regrad;
+using namespace regrad::seq2seq;
+using regrad::testing::contains;
+using regrad::testing::message_of;
+using regrad::testing::TemporaryFolder;
+
+namespace {
+
+Translator tiny_translator() {
+  Config config = make_config({{"train", "a"}, {"dev", "b"}, {"hidden", 6}, {"embedding", 4}});
+  Translator translator(config, Vocabulary({"x", "y"}), Vocabulary({"u", "<unk>", "w"}));
+  translator.longest_target = 3;
+  return translator;
+}
+
+std::vector<Sentence> outputs(const Translator& translator, const std::vector<Sentence>& sources) {
+  std::vector<Sentence> tokens;
+  for (const Translation& translation : translate(translator, sources)) {
+    tokens.push_back(translation.tokens);
+  }
+  return tokens;
+}
+
+}  // namespace
+
+TEST_CASE("one file is enough to translate as before") {
+  const TemporaryFolder folder;
+  const Translator translator = tiny_translator();
+  save_safetensors(folder / "m", to_safetensors(translator));
+  const Translator loaded = load_translator(folder / "m");
+  CHECK(to_json(loaded.config) == to_json(translator.config));
+  CHECK(loaded.source == translator.source);
+  CHECK(loaded.target == translator.target);
+  CHECK(loaded.longest_target == 3);
+  for (const auto& [path, parameter] : parameters(translator.model)) {
+    CHECK(identical(to_safetensors(loaded).tensors.at(path), parameter.value()));
+  }
+  const std::vector<Sentence> sources = {{"x"}, {}, {"y", "x", "?"}, {"y"}};
+  CHECK(outputs(loaded, sources) == outputs(translator, sources));
+  CHECK(outputs(loaded, sources)[1].empty());
+}
+
+TEST_CASE("translations keep the order of their sources and do not depend on each other") {
+  const Translator translator = tiny_translator();
+  std::vector<Sentence> sources;
+  for (std::size_t i = 0; i < 150; ++i) sources.emplace_back(i % 7, i % 2 ? "x" : "y");
+  const std::vector<Sentence> together = outputs(translator, sources);
+  for (std::size_t i = 0; i < 20; ++i) CHECK(outputs(translator, {sources[i]})[0] == together[i]);
+}
+
+TEST_CASE("a thousand decoded sentences ask the system for memory at the start only") {
+  const Translator translator = tiny_translator();
+  const std::vector<Sentence> sources = {{"x", "y"}, {"y"}, {"x", "x", "x"}, {"y", "y"}};
+  for (int i = 0; i < 10; ++i) outputs(translator, sources);
+  const PoolStats warm = pool_stats();
+  for (int i = 0; i < 250; ++i) outputs(translator, sources);
+  CHECK(pool_stats().system_allocations == warm.system_allocations);
+  CHECK(pool_stats().bytes_in_use == warm.bytes_in_use);
+}
+
+TEST_CASE("a translation that goes in circles is cut at its limit, and says so") {
+  const Translator translator = tiny_translator();
+  Tensor bias = zeros({7});
+  bias.mutable_data<float>()[4] = 100;  // "u" for ever
+  translator.model.decoder.output.bias.assign(bias);
+  const std::vector<Sentence> sources = {{"x"}, Sentence(10, "y")};
+  const std::vector<Translation> translations = translate(translator, sources);
+  CHECK_FALSE(translations[0].finished);
+  CHECK(translations[0].tokens == Sentence(2 * 3 + 10, "u"));
+  CHECK(translations[1].tokens == Sentence(2 * 10 + 10, "u"));
+  CHECK(translations[1].weights.shape() == Shape{30, 10});
+  CHECK(heat_map(sources[1], translations[1]).at(29, 9) >= 0);
+}
+
+TEST_CASE("evaluation counts what was translated and how likely the reference was") {
+  const Translator translator = tiny_translator();
+  Tensor bias = zeros({7});
+  bias.mutable_data<float>()[Vocabulary::eos] = 100;  // nothing, with certainty
+  translator.model.decoder.output.bias.assign(bias);
+  const std::vector<TextPair> pairs = {{{"x"}, {}, 0}, {{"y", "x"}, {"u"}, 0}};
+  const Evaluation evaluation = evaluate(translator, pairs);
+  const Scores scores = evaluation.metrics.overall();
+  CHECK(scores.exact_match == 0.5);
+  CHECK(scores.examples == 2);
+  // <eos> costs nothing, u about 100, and <eos> nothing: three predictions.
+  CHECK(scores.nll == doctest::Approx(100.0 / 3).epsilon(0.05));
+  CHECK(evaluation.hypotheses[1].empty());
+  CHECK_FALSE(evaluate(translator, pairs, [] { return true; }));
+}
+
+TEST_CASE("content that is no such model is a named error") {
+  const SafeTensors good = to_safetensors(tiny_translator());
+  const auto message_with = [&](const std::string& key, const std::string& value) {
+    SafeTensors content = good;
+    content.metadata[key] = value;
+    return message_of([&] { translator_from(content); });
+  };
+  CHECK(contains(message_with("format", "regrad seq2seq 99"), "regrad seq2seq 99"));
+  CHECK(contains(message_with("config", "{"), "`config` is no JSON"));
+  CHECK(contains(message_with("config", "[]"), "no JSON object"));
+  CHECK(contains(message_with("longest_target", "-1"), "longest_target"));
+  CHECK(contains(message_with("longest_target", "99999999999999"), "longest_target"));
+  CHECK(message_with("source_vocabulary", "[1]") != "");
+  CHECK(message_with("target_vocabulary", "{}") != "");
+  CHECK(contains(message_with("target_vocabulary", Vocabulary({"u"}).to_json().dump()),
+                 "decoder.embedding.weight"));
+  SafeTensors bare;
+  CHECK(contains(message_of([&] { translator_from(bare); }), "no `format`"));
+}
+
+TEST_CASE("the file decides how much memory a model may take") {
+  SafeTensors content = to_safetensors(tiny_translator());
+  for (const auto& [name, value] :
+       {std::pair{"hidden", 65536}, {"embedding", 65536}, {"layers", 64}}) {
+    auto config =
+        nlohmann::ordered_json::parse(to_safetensors(tiny_translator()).metadata["config"]);
+    config[name] = value;
+    content.metadata["config"] = config.dump();
+    CAPTURE(name);
+    CHECK(message_of([&] { translator_from(content); }) != "");
+  }
+}
+
+TEST_CASE("missing, unexpected and wrong tensors are errors") {
+  SafeTensors content = to_safetensors(tiny_translator());
+  content.tensors.erase("decoder.attention.v");
+  CHECK(contains(message_of([&] { translator_from(content); }), "decoder.attention.v"));
+  content = to_safetensors(tiny_translator());
+  content.tensors["extra"] = zeros({2});
+  CHECK(contains(message_of([&] { translator_from(content); }), "extra"));
+  content = to_safetensors(tiny_translator());
+  content.tensors.at("encoder.embedding.weight") = zeros({6, 4}, DType::f64);
+  CHECK(contains(message_of([&] { translator_from(content); }), "encoder.embedding.weight"));
+}

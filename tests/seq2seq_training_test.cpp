@@ -1,0 +1,303 @@
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "autograd/tape.h"
+#include "examples/seq2seq/report.h"
+#include "examples/seq2seq/trainer.h"
+#include "nn/checkpoint.h"
+#include "ops/storage.h"
+#include "tests/nn_check.h"
+
+using namespace regrad;
+using namespace regrad::seq2seq;
+using regrad::testing::contains;
+using regrad::testing::message_of;
+using regrad::testing::TemporaryFolder;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+Json tiny(Json more = Json::object()) {
+  Json given = {{"task", "reverse"}, {"hidden", 8}, {"embedding", 6},
+                {"batch", 6},        {"steps", 10}, {"threads", 1}};
+  given.update(more);
+  return given;
+}
+
+// A whole run in memory and a folder.
+struct Run {
+  Run(const std::filesystem::path& folder, const Json& given)
+      : files(folder),
+        config(make_config(given)),
+        data(make_training_data(config)),
+        translator(config, data.source, data.target),
+        progress(log, 0),
+        trainer(translator, data, files, progress) {
+    translator.longest_target = data.longest_target;
+    make_writable(files);
+  }
+
+  void run() {
+    trainer.run([] { return false; });
+  }
+  // Stops after so many steps.
+  void run_until(Index step) {
+    trainer.run([&] { return trainer.state().step >= step; });
+  }
+
+  RunFiles files;
+  Config config;
+  TrainingData data;
+  Translator translator;
+  std::ostringstream log;
+  Progress progress;
+  Trainer trainer;
+};
+
+// As another process would.
+void resume(Run& run) {
+  const SafeTensors last = load_safetensors(run.files.last);
+  load_parameters(run.translator.model, to_safetensors(translator_from(last)));
+  run.trainer.resume(last);
+}
+
+std::map<std::string, Tensor> parameters_after(const std::filesystem::path& folder,
+                                               const Json& given) {
+  Run run(folder, given);
+  run.run();
+  return to_safetensors(run.translator).tensors;
+}
+
+bool same_bits(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
+  if (a.size() != b.size()) return false;
+  for (const auto& [name, tensor] : a) {
+    if (!b.contains(name) || !identical(tensor, b.at(name))) return false;
+  }
+  return true;
+}
+
+// 40 lines, so that an epoch has batches of both shapes; returns the options.
+Json files_in(const TemporaryFolder& folder) {
+  std::string train, dev;
+  Rng rng(5);
+  for (int i = 0; i < 46; ++i) {
+    std::string word;
+    for (std::uint64_t n = 1 + rng.below(5); n > 0; --n)
+      word += static_cast<char>('a' + rng.below(4));
+    std::string line = fmt::format("{}\t{} {}\n", word, word.front(), word.back());
+    (i < 40 ? train : dev) += line;
+  }
+  write_file(folder / "train.tsv", train);
+  write_file(folder / "dev.tsv", dev);
+  return {{"train", (folder / "train.tsv").string()},
+          {"dev", (folder / "dev.tsv").string()},
+          {"source-tokens", "chars"},
+          {"hidden", 8},
+          {"embedding", 6},
+          {"batch", 6},
+          {"epochs", 3},
+          {"threads", 1}};
+}
+
+}  // namespace
+
+TEST_CASE("the same seed gives the same bits, with one thread and with two; another does not") {
+  const TemporaryFolder folder;
+  for (const int threads : {1, 2, 3}) {
+    CAPTURE(threads);
+    const Json options = tiny({{"threads", threads}, {"dropout", 0.2}});
+    const auto first = parameters_after(folder / fmt::format("a{}", threads), options);
+    CHECK(same_bits(first, parameters_after(folder / fmt::format("b{}", threads), options)));
+    Json other = options;
+    other["seed"] = 2;
+    CHECK_FALSE(same_bits(first, parameters_after(folder / fmt::format("c{}", threads), other)));
+  }
+}
+
+TEST_CASE("threads share a batch: one step's loss is the same but for rounding") {
+  const TemporaryFolder folder;
+  Run one(folder / "one", tiny()), three(folder / "three", tiny({{"threads", 3}}));
+  Run more(folder / "more", tiny({{"threads", 8}}));  // than there are examples
+  for (int step = 0; step < 3; ++step) {
+    const double loss = one.trainer.step();
+    CHECK(three.trainer.step() == doctest::Approx(loss).epsilon(1e-5));
+    CHECK(more.trainer.step() == doctest::Approx(loss).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("a run that was cut anywhere ends with the same bits") {
+  const TemporaryFolder folder;
+  Json options = files_in(folder);
+  options["dropout"] = 0.3;
+  Run whole(folder / "whole", options);
+  whole.run();
+  const Index steps_per_epoch = whole.data.steps_per_evaluation;
+  REQUIRE(steps_per_epoch == 7);
+  const auto expected = load_safetensors(whole.files.last).tensors;
+  for (const Index cut : {Index{0}, Index{1}, Index{6}, Index{7}, Index{12}, Index{21}}) {
+    CAPTURE(cut);
+    const auto where = folder / fmt::format("cut{}", cut);
+    Run(where, options).run_until(cut);
+    Run again(where, options);
+    resume(again);
+    CHECK(again.trainer.state().step == cut);
+    again.run();
+    CHECK(same_bits(load_safetensors(again.files.last).tensors, expected));
+    CHECK(same_bits(load_safetensors(again.files.model).tensors,
+                    load_safetensors(whole.files.model).tensors));
+    CHECK(again.trainer.history().size() == 3);
+    CHECK(read_history(again.files, 1000).size() == 3);
+    CHECK(again.trainer.state().waited == whole.trainer.state().waited);
+    CHECK(again.trainer.state().best_nll == whole.trainer.state().best_nll);
+    CHECK(again.trainer.history().back()["train_loss"] ==
+          whole.trainer.history().back()["train_loss"]);
+  }
+}
+
+TEST_CASE("evaluations after the last save are forgotten by a resume") {
+  const TemporaryFolder folder;
+  const Json options = files_in(folder);
+  Run(folder / "run", options).run_until(8);
+  const RunFiles files(folder / "run");
+  const SafeTensors at_8 = load_safetensors(files.last);
+  {
+    Run further(folder / "run", options);
+    resume(further);
+    further.run();
+  }
+  save_safetensors(files.last, at_8);  // as if killed before it was written again
+  Run again(folder / "run", options);
+  resume(again);
+  CHECK(read_history(files, 1000).size() == 1);
+  again.run();
+  CHECK(read_history(files, 1000).size() == 3);
+}
+
+TEST_CASE("a resume notices other data") {
+  const TemporaryFolder folder;
+  const Json options = files_in(folder);
+  Run(folder / "run", options).run_until(2);
+  std::filesystem::copy_file(folder / "dev.tsv", folder / "train.tsv",
+                             std::filesystem::copy_options::overwrite_existing);
+  Run again(folder / "run", options);
+  CHECK(contains(message_of([&] { again.trainer.resume(load_safetensors(again.files.last)); }),
+                 "--train or --dev has changed"));
+  SafeTensors damaged = load_safetensors(again.files.last);
+  damaged.metadata["training"] = "{}";
+  CHECK(contains(message_of([&] { again.trainer.resume(damaged); }), "`training`"));
+  damaged.metadata.erase("training");
+  CHECK(contains(message_of([&] { again.trainer.resume(damaged); }), "no `training`"));
+}
+
+TEST_CASE("epochs differ in order and hold every example once") {
+  const TemporaryFolder folder;
+  const TrainingData data = make_training_data(make_config(files_in(folder)));
+  std::vector<Indices> epochs(2);
+  for (Index step = 0; step < 14; ++step) {
+    const Indices indices = data.select(step).indices;
+    Indices& epoch = epochs[static_cast<std::size_t>(step / 7)];
+    epoch.insert(epoch.end(), indices.begin(), indices.end());
+  }
+  CHECK(epochs[0] != epochs[1]);
+  for (Indices& epoch : epochs) {
+    std::ranges::sort(epoch);
+    for (std::size_t i = 0; i < 40; ++i) CHECK(epoch[i] == i);
+  }
+}
+
+TEST_CASE("warnings tell of leaks and of unknown tokens") {
+  const TemporaryFolder folder;
+  write_file(folder / "train.tsv", "ab\tx y\nba\ty\n");
+  write_file(folder / "dev.tsv", "ab\tx\nac\tz\n");
+  const TrainingData data =
+      make_training_data(make_config({{"train", (folder / "train.tsv").string()},
+                                      {"dev", (folder / "dev.tsv").string()},
+                                      {"source-tokens", "chars"}}));
+  REQUIRE(data.warnings.size() == 3);
+  CHECK(contains(data.warnings[0], "1 of 2 dev sources are in the training file"));
+  CHECK(contains(data.warnings[1], "1 source tokens of dev"));
+  CHECK(contains(data.warnings[2], "1 target tokens of dev"));
+}
+
+TEST_CASE("the best is kept by exact match, then by nll; patience and learning rate follow") {
+  const Config config = make_config(tiny({{"patience", 3}, {"steps", 100}}));
+  TrainingState state;
+  const auto judge = [&](double exact_match, double nll) {
+    ++state.step;
+    Scores scores;
+    scores.exact_match = exact_match;
+    scores.nll = nll;
+    return state.judge(scores, config.patience);
+  };
+  CHECK(judge(0, 5));
+  CHECK_FALSE(judge(0, 6));
+  CHECK(learning_rate(state, config) == config.learning_rate / 2);
+  CHECK(judge(0, 4));
+  CHECK(judge(0.5, 9));
+  CHECK_FALSE(judge(0.4, 1));
+  CHECK_FALSE(judge(0.5, 9));
+  CHECK(end_reason(state, config, 1).empty());
+  CHECK_FALSE(judge(0.5, 9));
+  CHECK(state.best_step == 4);
+  CHECK(contains(end_reason(state, config, 1), "no better score on dev in 3 evaluations"));
+  CHECK(state_from_json(to_json(state)).best_nll == 9);
+  CHECK(contains(message_of([&] { state_from_json(Json::object()); }), "no number `step`"));
+  Json damaged = to_json(state);
+  damaged["waited"] = -1;
+  CHECK(contains(message_of([&] { state_from_json(damaged); }), "contradicts itself"));
+  CHECK(judge(1, 1));
+  CHECK_FALSE(judge(1, 1));
+  CHECK(contains(end_reason(state, config, 1), "every dev example right"));
+}
+
+TEST_CASE("evaluations come at the end of epochs and at the limit") {
+  const Config config = make_config({{"train", "a"}, {"dev", "b"}, {"steps", 25}});
+  TrainingState state;
+  std::vector<Index> evaluated;
+  for (state.step = 0; state.step <= 25; ++state.step) {
+    if (!evaluation_due(state, config, 10)) continue;
+    evaluated.push_back(state.step);
+    state.evaluated_step = state.step;
+  }
+  CHECK(evaluated == std::vector<Index>{10, 20, 25});
+}
+
+TEST_CASE("a thousand steps ask the system for memory at the start only") {
+  const TemporaryFolder folder;
+  Run run(folder / "run", tiny());
+  run.trainer.step();
+  for (int step = 1; step < 200; ++step) run.trainer.step();
+  const PoolStats warm = pool_stats();
+  for (int step = 200; step < 1000; ++step) run.trainer.step();
+  CHECK(pool_stats().system_allocations == warm.system_allocations);
+  CHECK(pool_stats().bytes_in_use == warm.bytes_in_use);
+}
+
+TEST_CASE("workers add in order, free their own memory and hand on errors") {
+  const Parameter parameter(zeros({64}));
+  Workers workers(3);
+  std::vector<std::uint64_t> allocations(3);
+  const auto job = [&](Index part) {
+    allocations[static_cast<std::size_t>(part)] = pool_stats().system_allocations;
+    Tape tape;
+    return tape.backward(sum(Var(parameter) * (1 + static_cast<double>(part))));
+  };
+  for (int i = 0; i < 5; ++i) CHECK(workers.sum(job)[parameter].at({0}) == 6);
+  const auto warm = allocations;
+  for (int i = 0; i < 100; ++i) CHECK(workers.sum(job)[parameter].at({0}) == 6);
+  CHECK(allocations == warm);
+  for (const Index bad : {0, 2}) {
+    CHECK(message_of([&] {
+            workers.sum([&](Index part) {
+              if (part == bad) fail("part {} is bad", part);
+              return job(part);
+            });
+          }) == fmt::format("part {} is bad", bad));
+    CHECK(workers.sum(job)[parameter].at({0}) == 6);
+  }
+}
