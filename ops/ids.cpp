@@ -46,6 +46,7 @@ Ids Ids::narrow(Index begin, Index end) const {
 }
 
 Ids Ids::row(Index i) const {
+  if (i < 0 || i >= shape_[0]) fail("Ids::row: row {} is outside of shape {}", i, shape_);
   Ids result = narrow(i, i + 1);
   result.shape_ = shape_.without(0);
   return result;

@@ -12,7 +12,8 @@ Tensor permute(const Tensor& x, const Shape& axes) {
   std::array<Index, Shape::max_rank> dims{};
   unsigned seen = 0;
   for (int i = 0; i < std::min(axes.rank(), x.rank()); ++i) {
-    int axis = axes[i] < x.rank() ? static_cast<int>(axes[i]) : 0;
+    if (axes[i] >= x.rank()) break;
+    int axis = static_cast<int>(axes[i]);
     seen |= 1u << axis;
     dims[static_cast<std::size_t>(i)] = x.shape()[axis];
     strides[static_cast<std::size_t>(i)] = own[static_cast<std::size_t>(axis)];
@@ -82,12 +83,14 @@ Tensor slice(const Tensor& x, int axis, Index begin, Index end) {
 }
 
 void add_slice(Tensor& y, const Tensor& g, int axis, Index begin) {
+  require_same_dtype(y, g, "add_slice");
   axis = y.shape().normalise(axis);
   if (g.rank() != y.rank() || !(g.shape().with(axis, 0) == y.shape().with(axis, 0)) || begin < 0 ||
-      begin + g.shape()[axis] > y.shape()[axis]) {
+      begin > y.shape()[axis] - g.shape()[axis]) {
     fail("add_slice: {} does not fit at {} of axis {} of shape {}", g.shape(), begin, axis,
          y.shape());
   }
+  if (g.size() == 0) return;
   visit(g.dtype(), [&](auto zero) {
     using T = decltype(zero);
     Index inner = y.shape().product(axis + 1, y.rank());
@@ -144,6 +147,7 @@ Tensor gather_rows(const Tensor& table, const Ids& ids, const Lengths* lengths) 
 
 void add_rows(Tensor& table, const Tensor& g, const Ids& ids, const Lengths* lengths) {
   require_rows(table, ids, lengths);
+  require_same_dtype(table, g, "add_rows");
   if (!(g.shape() == ids.shape().appended(table.shape()[1]))) {
     fail("add_rows: {} does not fit ids {} and table {}", g.shape(), ids.shape(), table.shape());
   }

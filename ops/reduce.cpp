@@ -1,6 +1,7 @@
 #include "ops/reduce.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/simd/kernels.h"
 
@@ -15,6 +16,24 @@ Tensor sum(const Tensor& x) {
   });
 }
 
+namespace {
+
+// out += Σ over n rows of x. Halves are summed apart, so that long sums stay accurate in f32.
+template <class T>
+void add_rows(const T* x, Index n, Index inner, T* out) {
+  auto accumulate = simd::kernels<T>().accumulate;
+  if (n <= 256) {
+    for (Index k = 0; k < n; ++k) accumulate(out, x + k * inner, T(1), inner);
+    return;
+  }
+  Tensor half = zeros({inner}, dtype_of<T>());
+  add_rows(x, n / 2, inner, out);
+  add_rows(x + n / 2 * inner, n - n / 2, inner, half.mutable_data<T>());
+  accumulate(out, half.data<T>(), T(1), inner);
+}
+
+}  // namespace
+
 Tensor sum(const Tensor& x, int axis) {
   axis = x.shape().normalise(axis);
   Index outer = x.shape().product(0, axis), n = x.shape()[axis];
@@ -22,17 +41,14 @@ Tensor sum(const Tensor& x, int axis) {
   Tensor y(x.shape().with(axis, 1), x.dtype());
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    auto& kernels = simd::kernels<T>();
     const T* in = x.data<T>();
     T* out = y.mutable_data<T>();
     if (inner == 1) {
-      for (Index i = 0; i < outer; ++i) out[i] = kernels.sum(in + i * n, n);
+      for (Index i = 0; i < outer; ++i) out[i] = simd::kernels<T>().sum(in + i * n, n);
       return;
     }
     std::fill_n(out, y.size(), T(0));
-    for (Index i = 0; i < outer; ++i, out += inner) {
-      for (Index k = 0; k < n; ++k, in += inner) kernels.accumulate(out, in, T(1), inner);
-    }
+    for (Index i = 0; i < outer; ++i) add_rows(in + i * n * inner, n, inner, out + i * inner);
   });
   return y;
 }
@@ -49,9 +65,11 @@ std::vector<Index> argmax(const Tensor& x) {
   if (n == 0) fail("argmax: the last axis of shape {} is empty", x.shape());
   std::vector<Index> best(static_cast<std::size_t>(x.size() / n));
   visit(x.dtype(), [&](auto zero) {
-    const auto* row = x.data<decltype(zero)>();
+    using T = decltype(zero);
+    const T* row = x.data<T>();
+    auto less = [](T a, T b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
     for (auto& position : best) {
-      position = std::max_element(row, row + n) - row;
+      position = std::max_element(row, row + n, less) - row;
       row += n;
     }
   });

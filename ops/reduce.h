@@ -8,8 +8,8 @@ Tensor sum(const Tensor& x);            // of everything: rank 0
 Tensor sum(const Tensor& x, int axis);  // keeps the axis, with size 1
 // Σ x² in double, whatever the type: survives 1e20 in f32.
 double sum_squares(const Tensor& x);
-// Position of the largest entry of each row along the last axis; the first of equals. Throws Error
-// for an empty axis.
+// Position of the largest entry of each row along the last axis; the first of equals, and a NaN
+// before any number, as in NumPy. Throws Error for an empty axis.
 std::vector<Index> argmax(const Tensor& x);
 
 }  // namespace regrad::ops

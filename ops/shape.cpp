@@ -62,11 +62,9 @@ std::string to_string(const Shape& shape) {
 
 Shape broadcast(const Shape& a, const Shape& b, std::string_view operation) {
   if (a == b) return a;
-  const Shape& longer = a.rank() >= b.rank() ? a : b;
-  const Shape& shorter = a.rank() >= b.rank() ? b : a;
-  Shape result = longer;
-  for (int i = 1; i <= shorter.rank(); ++i) {
-    Index x = longer[-i], y = shorter[-i];
+  Shape result = a.rank() >= b.rank() ? a : b;
+  for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
+    Index x = a[-i], y = b[-i];
     if (x != y && x != 1 && y != 1) {
       fail("{}: shapes {} and {} do not broadcast: {} against {} at axis {}", operation, a, b, x, y,
            -i);

@@ -53,8 +53,10 @@ TEST_CASE("rows of ids") {
   CHECK(message_of([&] { ids.narrow(1, 4); }) ==
         "Ids::narrow: rows [1, 4) are outside of shape [3, 2]");
   CHECK(message_of([&] { ids.narrow(2, 1); }) != "");
-  CHECK(message_of([&] { ids.row(3); }) == "Ids::narrow: rows [3, 4) are outside of shape [3, 2]");
-  CHECK(message_of([&] { ids.row(-1); }) != "");
+  CHECK(message_of([&] { ids.row(3); }) == "Ids::row: row 3 is outside of shape [3, 2]");
+  CHECK(message_of([&] { ids.row(-1); }) == "Ids::row: row -1 is outside of shape [3, 2]");
+  CHECK(message_of([&] { ids.row(INT64_MAX); }) != "");
+  CHECK(message_of([] { Ids(Shape{}).row(0); }) == "axis 0 does not exist in shape [] of rank 0");
 }
 
 TEST_CASE("ids outside of their shape are errors") {

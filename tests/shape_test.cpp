@@ -103,7 +103,7 @@ TEST_CASE("broadcasting follows NumPy") {
         }) == "add: shapes [2, 3] and [4, 2] do not broadcast: 3 against 2 at axis -1");
   CHECK(message_of([] {
           broadcast({4, 2}, {2, 3, 2}, "mul");
-        }) == "mul: shapes [4, 2] and [2, 3, 2] do not broadcast: 3 against 4 at axis -2");
+        }) == "mul: shapes [4, 2] and [2, 3, 2] do not broadcast: 4 against 3 at axis -2");
   CHECK(message_of([] { broadcast({0}, {2}, "add"); }) ==
         "add: shapes [0] and [2] do not broadcast: 0 against 2 at axis -1");
 }
