@@ -97,6 +97,19 @@ Tensor as_matrix(const Tensor& x) {
   return x.reshape({x.shape().product(0, x.rank() - 1), columns});
 }
 
+void require_terms(std::span<const OuterProduct> terms) {
+  if (terms.empty()) fail("sum_outer_products: there is nothing to sum");
+  Shape sum{terms[0].g.shape()[-1], terms[0].x.shape()[-1]};
+  for (auto& [g, x] : terms) {
+    require_same_dtype(terms[0].g, g, "sum_outer_products");
+    require_same_dtype(terms[0].g, x, "sum_outer_products");
+    if (!(Shape{g.shape()[-1], x.shape()[-1]} == sum) ||
+        !(g.shape().without(-1) == x.shape().without(-1))) {
+      fail("sum_outer_products: {} and {} do not fit a sum of shape {}", g.shape(), x.shape(), sum);
+    }
+  }
+}
+
 template <class T>
 Tensor stack_rows(std::span<const OuterProduct> terms, Tensor OuterProduct::*member) {
   Index rows = 0, columns = (terms[0].*member).shape()[-1];
@@ -112,6 +125,7 @@ Tensor stack_rows(std::span<const OuterProduct> terms, Tensor OuterProduct::*mem
 }  // namespace
 
 Tensor sum_outer_products(std::span<const OuterProduct> terms) {
+  require_terms(terms);
   if (terms.size() == 1) {
     return matmul(as_matrix(terms[0].g), as_matrix(terms[0].x), Trans, NoTrans);
   }

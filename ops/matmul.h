@@ -25,7 +25,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor* bias);
 struct OuterProduct {
   Tensor g, x;
 };
-// Σ gᵀ x over all terms, [O, I], as one product over their rows laid end to end.
+// Σ gᵀ x over all terms, [O, I], as one product over their rows laid end to end. Throws Error for
+// no terms, and for terms of different types or sizes.
 Tensor sum_outer_products(std::span<const OuterProduct> terms);
 
 }  // namespace ops
