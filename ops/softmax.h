@@ -18,7 +18,8 @@ struct CrossEntropy {
 // and padded positions are not read. Throws Error for a label outside of [0, V).
 CrossEntropy cross_entropy(const Tensor& logits, const Ids& labels, const Lengths* lengths,
                            double label_smoothing);
-// Its gradient by the logits, times factor; zeros at padded positions.
+// Its gradient by the logits, times factor; zeros at padded positions. The other arguments are
+// those of the call that gave log_normaliser.
 Tensor cross_entropy_backward(const Tensor& logits, const Ids& labels, const Lengths* lengths,
                               double label_smoothing, const Tensor& log_normaliser, double factor);
 
