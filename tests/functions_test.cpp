@@ -1,5 +1,6 @@
 #include "autograd/functions.h"
 
+#include <cmath>
 #include <functional>
 #include <span>
 #include <string>
