@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace regrad {
 
@@ -69,8 +69,9 @@ Shape broadcast(const Shape& a, const Shape& b, std::string_view operation);
 }  // namespace regrad
 
 template <>
-struct fmt::formatter<regrad::Shape> : fmt::formatter<std::string> {
+struct fmt::formatter<regrad::Shape> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(const regrad::Shape& shape, fmt::format_context& context) const {
-    return fmt::formatter<std::string>::format(regrad::to_string(shape), context);
+    return fmt::format_to(context.out(), "{}", regrad::to_string(shape));
   }
 };

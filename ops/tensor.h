@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/dtype.h"
 #include "ops/error.h"
@@ -94,8 +94,9 @@ std::string to_string(const Tensor& tensor);
 }  // namespace regrad
 
 template <>
-struct fmt::formatter<regrad::Tensor> : fmt::formatter<std::string> {
+struct fmt::formatter<regrad::Tensor> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(const regrad::Tensor& tensor, fmt::format_context& context) const {
-    return fmt::formatter<std::string>::format(regrad::to_string(tensor), context);
+    return fmt::format_to(context.out(), "{}", regrad::to_string(tensor));
   }
 };
