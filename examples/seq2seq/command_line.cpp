@@ -4,9 +4,11 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "examples/seq2seq/commands.h"
 #include "examples/seq2seq/config.h"
@@ -25,6 +27,19 @@ void allow_only(CLI::Option& option, const Choices& choices) {
   });
 }
 
+std::string defaults_footer() {
+  const Config task = make_config({{"task", "copy"}});
+  const Config files = make_config({{"train", "-"}, {"dev", "-"}});
+  return fmt::format(
+      "Defaults: cell {}, attention {}, layers {}, hidden {}, embedding {}, batch {}, learning "
+      "rate "
+      "{}, seed {}, threads {}.\nFiles: words, dropout {}, label smoothing {}, epochs {}, patience "
+      "{}.\nTasks: dropout {}, label smoothing {}, steps {}, patience {}.",
+      files.cell, files.attention, files.layers, files.hidden, files.embedding, files.batch,
+      files.learning_rate, files.seed, files.threads, files.dropout, files.label_smoothing,
+      files.epochs, files.patience, task.dropout, task.label_smoothing, task.steps, task.patience);
+}
+
 // Binds the options of the configuration; `given` collects those that were used.
 class TrainCommand {
  public:
@@ -33,11 +48,16 @@ class TrainCommand {
                                const char* help) {
       CLI::Option* option = command_.add_option(fmt::format("--{}", name), member, help);
       allow_only(*option, choices);
+      // The conversion would take -1 for the largest number there is.
+      if (std::is_unsigned_v<std::remove_reference_t<decltype(member)>>) {
+        option->check(CLI::NonNegativeNumber);
+      }
       options_.emplace(name, option);
     });
     options_["epochs"]->excludes(options_["steps"]);
     command_.add_flag("--resume", resume_, "go on with the run in --out");
     command_.add_option("--out", out_, "directory of the run")->required()->type_name("DIR");
+    command_.footer(defaults_footer());
   }
 
   void run(const std::string& program) const {
@@ -77,7 +97,7 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options) {
   auto* source = command->add_option_group("examples", "what to evaluate on")->require_option(1);
   source->add_option("--data", options.data, "TSV file: source<TAB>target")->type_name("FILE");
   allow_only(*source->add_option("--task", options.task, "held-out words of a task"),
-           {"copy", "reverse"});
+             {"copy", "reverse"});
   command->add_flag("--json", options.json, "one JSON object instead of a table");
   command->callback([&options] { evaluate(options); });
 }
