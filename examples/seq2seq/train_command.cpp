@@ -103,14 +103,13 @@ void train(const TrainOptions& options) {
   const RunFiles files(options.out);
   Run run = options.resume ? resumed_run(options, files) : new_run(options, files);
   make_writable(files);
+  std::optional<Interrupt> interrupt(std::in_place);
   Progress progress(std::cerr, terminal_columns(Stream::err));
   introduce(run, progress);
   Trainer trainer(run.translator, run.data, files, progress);
   if (run.last) trainer.resume(*std::exchange(run.last, std::nullopt));
-  {
-    const Interrupt interrupt;
-    trainer.run(&Interrupt::requested);
-  }
+  trainer.run(&Interrupt::requested);
+  interrupt.reset();
   progress.say(trainer.end().empty() ? "stopped, everything is saved"
                                      : "end of training: " + trainer.end());
   conclude(options, files, run.data, trainer);

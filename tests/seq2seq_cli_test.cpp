@@ -1,0 +1,351 @@
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nn/safetensors.h"
+#include "tests/nn_check.h"
+
+// The program as people run it.
+using namespace regrad;
+using regrad::testing::contains;
+using regrad::testing::TemporaryFolder;
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+namespace {
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+struct Result {
+  int status = -1;  // 128 + n for signal n
+  std::string out, err;
+};
+
+// The program at work, its streams in files of a folder.
+class Process {
+ public:
+  Process(const std::filesystem::path& folder, const Arguments& arguments,
+          const std::string& input = "")
+      : folder_(folder) {
+    write(folder_ / "stdin", input);
+    id_ = ::fork();
+    if (id_ != 0) return;
+    redirect("stdin", O_RDONLY, 0);
+    redirect("stdout", O_WRONLY | O_CREAT | O_TRUNC, 1);
+    redirect("stderr", O_WRONLY | O_CREAT | O_TRUNC, 2);
+    std::vector<char*> list{const_cast<char*>("seq2seq")};
+    for (const std::string& argument : arguments)
+      list.push_back(const_cast<char*>(argument.data()));
+    list.push_back(nullptr);
+    ::execv(REGRAD_BIN_DIR "/seq2seq", list.data());
+    ::_exit(127);
+  }
+
+  void signal(int number) const { ::kill(id_, number); }
+  std::string errors() const { return read(folder_ / "stderr"); }
+
+  Result wait() const {
+    int status = 0;
+    ::waitpid(id_, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+            read(folder_ / "stdout"), errors()};
+  }
+
+ private:
+  void redirect(const char* name, int flags, int descriptor) const {
+    ::dup2(::open((folder_ / name).c_str(), flags, 0600), descriptor);
+  }
+
+  std::filesystem::path folder_;
+  ::pid_t id_ = 0;
+};
+
+// A folder with two small files of words spelled backwards.
+struct Workshop {
+  Workshop() {
+    std::string train, dev;
+    for (const char* word : {"ab", "ba", "aab", "abb", "b", "bab", "aba", "bbaa", "abab", "a"}) {
+      const std::string text(word), reversed(text.rbegin(), text.rend());
+      train += text + "\t" + reversed + "\n";
+      if (text.size() == 2) dev += text + "b\tb" + reversed + "\n";
+    }
+    write(folder / "train.tsv", train);
+    write(folder / "dev.tsv", dev);
+  }
+
+  Result run(const Arguments& arguments, const std::string& input = "") const {
+    return Process(folder / "", arguments, input).wait();
+  }
+  std::string path(const std::string& name) const { return (folder / name).string(); }
+
+  // Options of a run that takes no time.
+  Arguments tiny(const std::string& out, const Arguments& more = {}) const {
+    Arguments arguments{"train",
+                        "--train",
+                        path("train.tsv"),
+                        "--dev",
+                        path("dev.tsv"),
+                        "--source-tokens",
+                        "chars",
+                        "--target-tokens",
+                        "chars",
+                        "--hidden",
+                        "8",
+                        "--embedding",
+                        "4",
+                        "--batch",
+                        "4",
+                        "--out",
+                        path(out)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  std::string trained_model() const {
+    REQUIRE(run(tiny("run", {"--epochs", "2"})).status == 0);
+    return path("run") + "/model.safetensors";
+  }
+
+  TemporaryFolder folder;
+};
+
+// One clear line, nothing on standard output, and the right status.
+void require_error(const Result& result, int status, const std::string& part) {
+  CAPTURE(result.err);
+  CHECK(result.status == status);
+  CHECK(contains(result.err, part));
+  CHECK(result.err.starts_with("seq2seq: "));
+  CHECK(result.err.find('\n') == result.err.size() - 1);
+  CHECK(result.out.empty());
+}
+
+bool wait_for(const Process& process, const std::string& text) {
+  for (int i = 0; i < 6000; ++i) {
+    if (contains(process.errors(), text)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+Index saved_step(const std::filesystem::path& last) {
+  return Json::parse(load_safetensors(last).metadata.at("training"))["state"]["step"];
+}
+
+}  // namespace
+
+TEST_CASE("train, translate, evaluate and attend") {
+  const Workshop shop;
+  const Result trained = shop.run(shop.tiny("run", {"--epochs", "3"}));
+  CAPTURE(trained.err);
+  REQUIRE(trained.status == 0);
+  CHECK(contains(trained.out, "best on dev"));
+  CHECK(contains(trained.out, "translate --model"));
+  CHECK_FALSE(contains(trained.err, "\r"));
+  for (const char* name :
+       {"model.safetensors", "last.safetensors", "metrics.jsonl", "report.html"}) {
+    CHECK(std::filesystem::file_size(shop.folder / "run" / name) > 0);
+  }
+  std::istringstream metrics(read(shop.folder / "run" / "metrics.jsonl"));
+  int lines = 0;
+  for (std::string line; std::getline(metrics, line); ++lines) {
+    CHECK(Json::parse(line)["dev"]["nll"].is_number());
+  }
+  CHECK(lines == 3);
+
+  const std::string model = shop.path("run") + "/model.safetensors";
+  const Result translated = shop.run({"translate", "--model", model}, "ab\n\nba\tignored\r\nxb");
+  CHECK(translated.status == 0);
+  CHECK(std::ranges::count(translated.out, '\n') == 4);
+  CHECK(contains(translated.out, "\n\n"));
+  CHECK(contains(translated.err, "1 source tokens are unknown to the model"));
+  CHECK(contains(translated.err, ": x\n"));
+  CHECK(shop.run({"translate", "--model", model}, "ab\n").out ==
+        translated.out.substr(0, translated.out.find('\n') + 1));
+
+  const Result json =
+      shop.run({"evaluate", "--model", model, "--data", shop.path("dev.tsv"), "--json"});
+  CHECK(json.status == 0);
+  const Json scores = Json::parse(json.out);
+  CHECK(scores["examples"] == 2);
+  for (const char* name : {"exact_match", "token_accuracy", "token_error_rate", "bleu", "nll",
+                           "perplexity", "by_source_length"}) {
+    CHECK(scores.contains(name));
+  }
+  CHECK(contains(shop.run({"evaluate", "--model", model, "--task", "copy"}).out, "source length"));
+  const Result attended = shop.run({"attend", "--model", model, "abba"});
+  CHECK(attended.status == 0);
+  CHECK(std::ranges::count(attended.out, '\n') >= 3);
+  // The last state will do as a model, too.
+  CHECK(shop.run({"translate", "--model", shop.path("run") + "/last.safetensors"}, "a\n").status ==
+        0);
+}
+
+TEST_CASE("no input gives no output") {
+  const Workshop shop;
+  const Result result = shop.run({"translate", "--model", shop.trained_model()}, "");
+  CHECK(result.status == 0);
+  CHECK(result.out.empty());
+}
+
+TEST_CASE("bad usage is status 2 and tells what there is") {
+  const Workshop shop;
+  require_error(shop.run({}), 2, "train, translate, evaluate, attend");
+  require_error(shop.run({"fly"}), 2, "train, translate, evaluate, attend");
+  require_error(shop.run(shop.tiny("run", {"--beam", "5"})), 2, "--hidden");
+  require_error(shop.run(shop.tiny("run", {"--cell", "lstm"})), 2, "there is gru");
+  require_error(shop.run(shop.tiny("run", {"--attention", "general"})), 2,
+                "there is additive, dot");
+  require_error(shop.run({"train", "--task", "sort", "--out", shop.path("run")}), 2,
+                "there is copy, reverse");
+  require_error(shop.run(shop.tiny("run", {"--hidden", "many"})), 2, "--hidden");
+  require_error(shop.run(shop.tiny("run", {"--seed", "-1"})), 2, "--seed");
+  require_error(shop.run(shop.tiny("run", {"--epochs", "1", "--steps", "1"})), 2, "--epochs");
+  require_error(shop.run({"train", "--task", "copy"}), 2, "--out");
+  require_error(shop.run({"train", "--out", shop.path("run")}), 2, "--task");
+  require_error(shop.run({"train", "--train", "a", "--out", shop.path("run")}), 2, "--dev");
+  require_error(shop.run({"translate"}), 2, "--model");
+  require_error(shop.run({"translate", "--model", "m", "--beam", "5"}), 2, "there is");
+  require_error(shop.run({"evaluate", "--model", "m"}), 2, "--data");
+  require_error(shop.run({"evaluate", "--model", "m", "--data", "d", "--task", "copy"}), 2,
+                "--data");
+  require_error(shop.run({"attend", "--model", "m"}), 2, "line");
+  CHECK_FALSE(std::filesystem::exists(shop.folder / "run"));
+}
+
+TEST_CASE("help is a result") {
+  const Workshop shop;
+  const Result general = shop.run({"--help"}), train = shop.run({"train", "--help"});
+  CHECK(general.status == 0);
+  CHECK(contains(general.out, "evaluate"));
+  CHECK(train.status == 0);
+  CHECK(contains(train.out, "--label-smoothing"));
+  CHECK(contains(train.out, "additive|dot"));
+}
+
+TEST_CASE("training files that are no good are named errors, and nothing is written") {
+  const Workshop shop;
+  const auto train_on = [&](const std::string& name) {
+    return shop.run({"train", "--train", shop.path(name), "--dev", shop.path("dev.tsv"), "--out",
+                     shop.path("run")});
+  };
+  require_error(train_on("missing.tsv"), 1, "missing.tsv");
+  require_error(train_on(""), 1, shop.path(""));
+  write(shop.folder / "empty.tsv", "");
+  require_error(train_on("empty.tsv"), 1, "empty.tsv");
+  write(shop.folder / "tabless.tsv", "a\tb\nab\nb\ta\n");
+  require_error(train_on("tabless.tsv"), 1, "line 2");
+  write(shop.folder / "bytes.tsv", "a\tb\nb\t\xff\n");
+  require_error(train_on("bytes.tsv"), 1, "line 2");
+  write(shop.folder / "packed.tsv", std::string("\x1f\x8b\x08\0\0\0\0", 7));
+  require_error(train_on("packed.tsv"), 1, "packed.tsv");
+  CHECK_FALSE(std::filesystem::exists(shop.folder / "run"));
+}
+
+TEST_CASE("values and directories that cannot work are errors before training") {
+  const Workshop shop;
+  require_error(shop.run(shop.tiny("run", {"--hidden", "0"})), 2, "--hidden");  // given twice
+  require_error(shop.run({"train", "--task", "copy", "--hidden", "0", "--out", shop.path("run")}),
+                1, "--hidden must be from 1 to 65536, not 0");
+  require_error(shop.run(shop.tiny("run", {"--dropout", "1"})), 1, "--dropout");
+  CHECK_FALSE(std::filesystem::exists(shop.folder / "run"));
+  require_error(shop.run(shop.tiny("dev.tsv")), 1, "--out");
+  require_error(shop.run(shop.tiny("dev.tsv/run")), 1, "--out");
+}
+
+TEST_CASE("a model file that is not one is a named error") {
+  const Workshop shop;
+  const std::string model = shop.trained_model();
+  const std::string bytes = read(model);
+  const auto use = [&](const std::string& content) {
+    write(shop.folder / "bad", content);
+    return shop.run({"translate", "--model", shop.path("bad")}, "a\n");
+  };
+  require_error(shop.run({"translate", "--model", shop.path("none")}), 1, "none");
+  require_error(shop.run({"translate", "--model", shop.path("")}), 1, shop.path(""));
+  require_error(use(""), 1, "bad");
+  require_error(use("a\tb\n"), 1, "bad");
+  require_error(use(bytes.substr(0, bytes.size() / 2)), 1, "bad");
+  save_safetensors(shop.folder / "bad", {{{"x", zeros({2})}}, {}});
+  const Result result = shop.run({"evaluate", "--model", shop.path("bad"), "--task", "copy"});
+  require_error(result, 1, "is not a model of this program");
+  require_error(shop.run({"attend", "--model", model, ""}), 1, "empty");
+  require_error(shop.run({"attend", "--model", model, "a\xff"}), 1, "UTF-8");
+  require_error(shop.run({"translate", "--model", model}, "ab\nb\xff\n"), 1, "line 2");
+  require_error(shop.run({"evaluate", "--model", model, "--data", shop.path("none")}), 1, "none");
+}
+
+TEST_CASE("a directory with a run is not overwritten, and resumed only as what it is") {
+  const Workshop shop;
+  const std::string model = shop.trained_model();
+  const std::string before = read(model);
+  require_error(shop.run(shop.tiny("run")), 1, "--resume");
+  require_error(shop.run(shop.tiny("run", {"--resume", "--seed", "7"})), 1, "--seed 7");
+  require_error(shop.run(shop.tiny("nothing", {"--resume"})), 1, "there is no run");
+  CHECK(read(model) == before);
+  const Result more = shop.run({"train", "--resume", "--out", shop.path("run"), "--epochs", "3"});
+  CHECK(more.status == 0);
+  CHECK(saved_step(shop.folder / "run" / "last.safetensors") == 9);
+  const Result whole = shop.run(shop.tiny("whole", {"--epochs", "3"}));
+  const auto tensors = [&](const char* run) {
+    return load_safetensors(shop.folder / run / "last.safetensors").tensors;
+  };
+  for (const auto& [name, tensor] : tensors("whole"))
+    CHECK(identical(tensor, tensors("run")[name]));
+}
+
+TEST_CASE("Ctrl-C ends with everything saved, and a resume gives the bits of an uncut run") {
+  for (const bool evaluated : {true, false}) {
+    CAPTURE(evaluated);
+    const Workshop shop;
+    const auto train = [&](const std::string& out, const std::string& steps) {
+      return Arguments{"train",   "--task", "copy",  "--hidden",     "8",       "--embedding", "4",
+                       "--batch", "4",      "--out", shop.path(out), "--steps", steps};
+    };
+    const Process process(shop.folder / "", train("cut", "100000"));
+    REQUIRE(wait_for(process, evaluated ? "step 250" : "parameters"));
+    process.signal(SIGINT);
+    const Result cut = process.wait();
+    CAPTURE(cut.err);
+    CHECK(cut.status == 0);
+    CHECK(contains(cut.err, "stopped, everything is saved"));
+    CHECK(contains(cut.out, "--resume --out"));
+    const std::string model = shop.path("cut") + "/model.safetensors";
+    CHECK(shop.run({"translate", "--model", model}, "ab\n").status == 0);
+
+    const Index step = saved_step(shop.folder / "cut" / "last.safetensors");
+    const std::string steps = std::to_string(step + 20);
+    REQUIRE(shop.run({"train", "--resume", "--out", shop.path("cut"), "--steps", steps}).status ==
+            0);
+    REQUIRE(shop.run(train("whole", steps)).status == 0);
+    const auto resumed = load_safetensors(shop.folder / "cut" / "last.safetensors").tensors;
+    for (const auto& [name, tensor] :
+         load_safetensors(shop.folder / "whole" / "last.safetensors").tensors) {
+      CAPTURE(name);
+      CHECK(identical(tensor, resumed.at(name)));
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(shop.folder / "cut")) {
+      const std::string name = entry.path().filename().string();
+      const bool known = name == "model.safetensors" || name == "last.safetensors" ||
+                         name == "metrics.jsonl" || name == "report.html";
+      CAPTURE(name);
+      CHECK(known);
+    }
+  }
+}
