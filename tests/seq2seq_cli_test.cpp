@@ -335,10 +335,10 @@ TEST_CASE("Ctrl-C ends with everything saved, and a resume gives the bits of an 
             0);
     REQUIRE(shop.run(train("whole", steps)).status == 0);
     const auto resumed = load_safetensors(shop.folder / "cut" / "last.safetensors").tensors;
-    for (const auto& [name, tensor] :
-         load_safetensors(shop.folder / "whole" / "last.safetensors").tensors) {
-      CAPTURE(name);
-      CHECK(identical(tensor, resumed.at(name)));
+    const auto whole = load_safetensors(shop.folder / "whole" / "last.safetensors").tensors;
+    for (const auto& entry : whole) {
+      CAPTURE(entry.first);
+      CHECK(identical(entry.second, resumed.at(entry.first)));
     }
     for (const auto& entry : std::filesystem::directory_iterator(shop.folder / "cut")) {
       const std::string name = entry.path().filename().string();
