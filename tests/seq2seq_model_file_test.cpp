@@ -120,13 +120,12 @@ TEST_CASE("content that is no such model is a named error") {
 
 TEST_CASE("the file decides how much memory a model may take") {
   SafeTensors content = to_safetensors(tiny_translator());
-  for (const auto& [name, value] :
-       {std::pair{"hidden", 65536}, {"embedding", 65536}, {"layers", 64}}) {
+  for (const auto& change : {std::pair{"hidden", 65536}, {"embedding", 65536}, {"layers", 64}}) {
     auto config =
         nlohmann::ordered_json::parse(to_safetensors(tiny_translator()).metadata["config"]);
-    config[name] = value;
+    config[change.first] = change.second;
     content.metadata["config"] = config.dump();
-    CAPTURE(name);
+    CAPTURE(change.first);
     CHECK(message_of([&] { translator_from(content); }) != "");
   }
 }

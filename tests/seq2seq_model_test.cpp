@@ -62,9 +62,9 @@ Result train(const Model& model, const Batch& batch, bool mean = true) {
 
 void require_same_bits(const Result& a, const Result& b) {
   CHECK(a.loss == b.loss);
-  for (const auto& [path, gradient] : a.gradients) {
-    CAPTURE(path);
-    CHECK(identical(gradient, b.gradients.at(path)));
+  for (const auto& entry : a.gradients) {
+    CAPTURE(entry.first);
+    CHECK(identical(entry.second, b.gradients.at(entry.first)));
   }
 }
 
@@ -104,10 +104,12 @@ TEST_CASE("the gradient of the whole model is that of five-point differences") {
 
 TEST_CASE("every parameter gets a gradient that is not zero") {
   const Result result = train(make_model(tiny("additive", 2)), whole_batch());
-  for (const auto& [path, gradient] : result.gradients) {
+  for (const auto& entry : result.gradients) {
     double largest = 0;
-    for (const double value : gradient.to_vector()) largest = std::max(largest, std::abs(value));
-    CAPTURE(path);
+    for (const double value : entry.second.to_vector()) {
+      largest = std::max(largest, std::abs(value));
+    }
+    CAPTURE(entry.first);
     CHECK(largest > 0);
   }
 }
@@ -153,9 +155,9 @@ TEST_CASE("an example alone gives what it gives among others") {
       }
     }
     CHECK(sum.loss == doctest::Approx(whole.loss).epsilon(1e-12));
-    for (const auto& [path, gradient] : whole.gradients) {
-      CAPTURE(path);
-      CHECK(difference(gradient, sum.gradients.at(path)) < 1e-12);
+    for (const auto& entry : whole.gradients) {
+      CAPTURE(entry.first);
+      CHECK(difference(entry.second, sum.gradients.at(entry.first)) < 1e-12);
     }
   }
 }
