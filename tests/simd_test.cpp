@@ -1,4 +1,6 @@
 #include <cmath>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -10,6 +12,13 @@ namespace regrad::ops {
 namespace {
 
 using namespace regrad::testing;
+
+TEST_CASE("the environment can forbid AVX2") {
+  const char* wish = std::getenv("REGRAD_SIMD");
+  const std::string set = simd::instruction_set();
+  CHECK((set == "baseline" || set == "avx2"));
+  if (wish && std::string(wish) == "baseline") CHECK(set == "baseline");
+}
 
 template <class T>
 Run<T> mapped(Unary op) {
@@ -23,7 +32,7 @@ Run<T> mapped(Unary op) {
 TEST_CASE_TEMPLATE("each element of map has one value wherever it stands", T, float, double) {
   using Function = long double (*)(long double);
   auto check = [](Unary op, Function f, const Columns<T>& inputs) {
-    INFO("operation ", static_cast<int>(op), "");
+    INFO("operation ", static_cast<int>(op));
     check_elementwise<T>(inputs, mapped<T>(op),
                          [f](auto& x) { return std::vector<long double>{f(x[0])}; });
   };
