@@ -159,6 +159,15 @@ TEST_CASE("a run that was cut anywhere ends with the same bits") {
   }
 }
 
+TEST_CASE("a run can be resumed from its first moment on") {
+  const TemporaryFolder folder;
+  Run run(folder / "run", tiny());
+  bool saved = false;
+  run.trainer.run([&] { return saved = std::filesystem::exists(run.files.last); });
+  CHECK(saved);
+  CHECK(run.trainer.state().step == 0);
+}
+
 TEST_CASE("evaluations after the last save are forgotten by a resume") {
   const TemporaryFolder folder;
   const Json options = files_in(folder);

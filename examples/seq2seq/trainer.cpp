@@ -99,6 +99,7 @@ double Trainer::step() {
 }
 
 void Trainer::run(const std::function<bool()>& stop) {
+  if (state_.step == 0) save_last();  // a resume needs it, wherever the run is cut
   while (!stop()) {
     if (evaluation_due(state_, translator_.config, data_.steps_per_evaluation)) {
       evaluate(stop);
