@@ -215,7 +215,10 @@ TEST_CASE("bad usage is status 2 and tells what there is") {
   require_error(shop.run({"train", "--task", "sort", "--out", shop.path("run")}), 2,
                 "there is copy, reverse");
   require_error(shop.run(shop.tiny("run", {"--hidden", "many"})), 2, "--hidden");
-  require_error(shop.run(shop.tiny("run", {"--seed", "-1"})), 2, "--seed");
+  for (const std::string seed : {"-1", "1.5", "18446744073709551616"}) {
+    require_error(shop.run(shop.tiny("run", {"--seed", seed})), 2,
+                  "--seed: `" + seed + "` is no whole number from 0 to 18446744073709551615");
+  }
   require_error(shop.run(shop.tiny("run", {"--epochs", "1", "--steps", "1"})), 2, "--epochs");
   require_error(shop.run({"train", "--task", "copy"}), 2, "--out");
   require_error(shop.run({"train", "--out", shop.path("run")}), 2, "--task");

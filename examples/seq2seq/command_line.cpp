@@ -1,9 +1,13 @@
 #include "examples/seq2seq/command_line.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -27,6 +31,16 @@ void allow_only(CLI::Option& option, const Choices& choices) {
   });
 }
 
+// The conversion would take what is too large, and -1, for the largest number there is.
+std::string check_unsigned(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && stop == end) return {};
+  return fmt::format("`{}` is no whole number from 0 to {}", text,
+                     std::numeric_limits<std::uint64_t>::max());
+}
+
 std::string defaults_footer() {
   const Config task = make_config({{"task", "copy"}});
   const Config files = make_config({{"train", "-"}, {"dev", "-"}});
@@ -48,9 +62,8 @@ class TrainCommand {
                                const char* help) {
       CLI::Option* option = command_.add_option(fmt::format("--{}", name), member, help);
       allow_only(*option, choices);
-      // The conversion would take -1 for the largest number there is.
       if (std::is_unsigned_v<std::remove_reference_t<decltype(member)>>) {
-        option->check(CLI::NonNegativeNumber);
+        option->check(check_unsigned);
       }
       options_.emplace(name, option);
     });
