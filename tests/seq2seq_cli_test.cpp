@@ -313,6 +313,18 @@ TEST_CASE("a directory with a run is not overwritten, and resumed only as what i
     CHECK(identical(tensor, tensors("run")[name]));
 }
 
+TEST_CASE("two runs at once need two directories") {
+  const Workshop shop;
+  const Process first(shop.folder / "",
+                      shop.tiny("run", {"--epochs", "1000000", "--patience", "1000000"}));
+  REQUIRE(wait_for(first, "epoch 2"));
+  std::filesystem::create_directory(shop.folder / "streams");
+  const Process second(shop.folder / "streams", shop.tiny("run", {"--resume"}));
+  require_error(second.wait(), 1, "another process trains into it");
+  first.signal(SIGINT);
+  CHECK(first.wait().status == 0);
+}
+
 TEST_CASE("Ctrl-C ends with everything saved, and a resume gives the bits of an uncut run") {
   for (const bool evaluated : {true, false}) {
     CAPTURE(evaluated);

@@ -1,13 +1,34 @@
 #include "examples/seq2seq/run_files.h"
 
+#include <cerrno>
 #include <fstream>
 #include <string>
 #include <system_error>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "examples/seq2seq/report.h"
 #include "ops/error.h"
 
 namespace regrad::seq2seq {
+namespace {
+
+// What a save that was killed leaves: the name of a file of the run, then `.<process>-<n>.tmp`.
+void remove_half_written(const RunFiles& files) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(files.directory, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".tmp")) continue;
+    for (const auto& file : {files.model, files.last, files.metrics, files.report}) {
+      if (!name.starts_with(file.filename().string() + ".")) continue;
+      std::filesystem::remove(entry.path(), ignored);
+    }
+  }
+}
+
+}  // namespace
 
 RunFiles::RunFiles(const std::filesystem::path& where)
     : directory(where),
@@ -35,6 +56,21 @@ void make_writable(const RunFiles& files) {
   const bool written = (std::ofstream(probe) << '\n').flush().good();
   std::filesystem::remove(probe, error);
   if (!written) fail("--out {} cannot be written to", name);
+}
+
+RunLock::RunLock(const RunFiles& files)
+    : folder_(::open(files.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  // Some file systems know no locks; there the user has to see to it.
+  if (folder_ >= 0 && ::flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(folder_);
+    fail("--out {}: another process trains into it; wait for it or choose another directory",
+         files.directory.string());
+  }
+  remove_half_written(files);
+}
+
+RunLock::~RunLock() {
+  if (folder_ >= 0) ::close(folder_);
 }
 
 std::vector<nlohmann::ordered_json> read_history(const RunFiles& files, std::int64_t step) {

@@ -103,6 +103,7 @@ void train(const TrainOptions& options) {
   const RunFiles files(options.out);
   Run run = options.resume ? resumed_run(options, files) : new_run(options, files);
   make_writable(files);
+  const RunLock lock(files);
   std::optional<Interrupt> interrupt(std::in_place);
   Progress progress(std::cerr, terminal_columns(Stream::err));
   introduce(run, progress);

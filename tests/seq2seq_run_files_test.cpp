@@ -1,0 +1,36 @@
+#include <optional>
+
+#include <doctest/doctest.h>
+
+#include "examples/seq2seq/report.h"
+#include "examples/seq2seq/run_files.h"
+#include "tests/nn_check.h"
+
+using namespace regrad::seq2seq;
+using regrad::testing::contains;
+using regrad::testing::message_of;
+using regrad::testing::TemporaryFolder;
+
+TEST_CASE("one process at a time trains into a directory") {
+  const TemporaryFolder folder;
+  const RunFiles files(folder / ""), others(folder / "other");
+  make_writable(others);
+  std::optional<RunLock> lock(std::in_place, files);
+  CHECK(contains(message_of([&] { RunLock second(files); }), "another process trains into it"));
+  CHECK(message_of([&] { RunLock elsewhere(others); }).empty());
+  lock.reset();
+  CHECK(message_of([&] { RunLock second(files); }).empty());
+}
+
+TEST_CASE("what a kill left half-written goes, and nothing else does") {
+  const TemporaryFolder folder;
+  const RunFiles files(folder / "");
+  for (const char* name : {"last.safetensors.12-0.tmp", "report.html.7-1.tmp", "model.safetensors",
+                           "report.html", "notes.tmp", "last.safetensors.old"}) {
+    write_file(folder / name, "x");
+  }
+  const RunLock lock(files);
+  CHECK(folder.file_count() == 4);
+  CHECK_FALSE(std::filesystem::exists(folder / "last.safetensors.12-0.tmp"));
+  CHECK_FALSE(std::filesystem::exists(folder / "report.html.7-1.tmp"));
+}
