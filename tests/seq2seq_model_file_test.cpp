@@ -73,12 +73,13 @@ TEST_CASE("a translation that goes in circles is cut at its limit, and says so")
   Tensor bias = zeros({7});
   bias.mutable_data<float>()[4] = 100;  // "u" for ever
   translator.model.decoder.output.bias.assign(bias);
-  const std::vector<Sentence> sources = {{"x"}, Sentence(10, "y")};
+  const std::vector<Sentence> sources = {{"x"}, Sentence(10, "y"), Sentence(500, "y")};
   const std::vector<Translation> translations = translate(translator, sources);
   CHECK_FALSE(translations[0].finished);
   CHECK(translations[0].tokens == Sentence(2 * 3 + 10, "u"));
   CHECK(translations[1].tokens == Sentence(2 * 10 + 10, "u"));
   CHECK(translations[1].weights.shape() == Shape{30, 10});
+  CHECK(translations[2].tokens == Sentence(2 * 30 + 10, "u"));  // ten times what training had
   CHECK(heat_map(sources[1], translations[1]).at(29, 9) >= 0);
 }
 

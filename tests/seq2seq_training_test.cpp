@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <malloc.h>
 
 #include "autograd/tape.h"
 #include "examples/seq2seq/report.h"
@@ -282,7 +283,9 @@ TEST_CASE("a thousand steps ask the system for memory at the start only") {
   run.trainer.step();
   for (int step = 1; step < 200; ++step) run.trainer.step();
   const PoolStats warm = pool_stats();
+  const std::size_t heap = mallinfo2().uordblks;
   for (int step = 200; step < 1000; ++step) run.trainer.step();
+  CHECK(mallinfo2().uordblks < heap + 4096);  // what does not come from the pool
   CHECK(pool_stats().system_allocations == warm.system_allocations);
   CHECK(pool_stats().bytes_in_use == warm.bytes_in_use);
 }

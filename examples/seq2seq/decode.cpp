@@ -13,11 +13,13 @@ namespace {
 
 constexpr std::size_t batch_size = 64;
 
-// Generous, so that only a translation that goes in circles meets it.
+// Generous, so that only a translation that goes in circles meets it; and bounded by what was seen
+// in training, so that a huge source does not make a huge translation.
 std::vector<Index> limits(const Translator& translator, const Lengths& source) {
+  const Index longest = translator.longest_target;
   std::vector<Index> limits;
   for (Index b = 0; b < source.batch(); ++b) {
-    limits.push_back(2 * std::max(source[b], translator.longest_target) + 10);
+    limits.push_back(2 * std::clamp(source[b], longest, 10 * longest) + 10);
   }
   return limits;
 }
