@@ -47,8 +47,8 @@ TEST_CASE("on a terminal one line is drawn again in its place, seldom, and goes 
     for (int i = 0; i < 100; ++i) progress.step(some_moment());
     const std::string drawn = stream.str();
     CHECK(std::ranges::count(drawn, '\r') == 1);
-    CHECK(contains(drawn, "[##########..........] step 50/100"));
-    CHECK(contains(drawn, "at most 1:15 left"));
+    CHECK(contains(drawn, "[#####.....] step 50/100"));
+    CHECK(contains(drawn, "<1:15 left  dev 0.5000"));
     CHECK_FALSE(contains(drawn, "\n"));
   }
   CHECK(stream.str().ends_with("\r\x1b[K"));
@@ -58,7 +58,7 @@ TEST_CASE("a line never wraps") {
   std::ostringstream stream;
   Progress progress(stream, 20);
   progress.step(some_moment());
-  CHECK(stream.str() == "\r\x1b[K[#########" + std::string("#........"));
+  CHECK(stream.str() == "\r\x1b[K[#####.....] step 5");
 }
 
 TEST_CASE("without a limit there is no bar and no time left") {

@@ -9,7 +9,7 @@ namespace regrad::seq2seq {
 namespace {
 
 constexpr std::chrono::milliseconds redraw_interval(100);
-constexpr std::size_t bar_width = 20;
+constexpr std::size_t bar_width = 10;
 
 std::string place(const Moment& moment) {
   std::string text = fmt::format("step {}", moment.step);
@@ -42,8 +42,9 @@ void Progress::step(const Moment& moment) {
   const auto now = std::chrono::steady_clock::now();
   if (columns_ == 0 || now < next_) return;
   next_ = now + redraw_interval;
-  std::string line = bar(moment) + place(moment) + "  " + pace(moment) + dev(moment);
-  if (moment.seconds_left) line += "  at most " + clock_time(*moment.seconds_left) + " left";
+  std::string line = bar(moment) + place(moment) + "  " + pace(moment);
+  if (moment.seconds_left) line += "  <" + clock_time(*moment.seconds_left) + " left";
+  if (moment.dev) line += fmt::format("  dev {:.4f}", moment.dev->exact_match);
   // A line that wraps could not be drawn again in its place.
   line.resize(std::min(line.size(), columns_ - 1));
   stream_ << "\r\x1b[K" << line << std::flush;

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <iostream>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "examples/seq2seq/commands.h"
@@ -61,10 +63,18 @@ void print_files(const RunFiles& files) {
       files.model.string(), files.last.string(), files.metrics.string(), files.report.string());
 }
 
+// Long enough that its heat map shows something.
+const Sentence& sample_of(const TrainingData& data) {
+  const std::span<const TextPair> some(data.dev.data(), std::min<std::size_t>(data.dev.size(), 20));
+  const auto longest =
+      std::ranges::max_element(some, {}, [](const TextPair& pair) { return pair.source.size(); });
+  return longest->source;
+}
+
 // A sample with its attention, for people who look on, and what they can do next.
 void print_next(const TrainOptions& options, const RunFiles& files, const Translator& best,
                 const TrainingData& data) {
-  const Sentence& source = data.dev.front().source;
+  const Sentence& source = sample_of(data);
   const std::string line = shell_quoted(join(source, tokens_named(best.config.source_tokens)));
   if (is_terminal(Stream::out)) {
     const Translation translation = translate(best, {&source, 1}).front();
