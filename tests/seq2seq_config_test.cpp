@@ -23,6 +23,7 @@ TEST_CASE("defaults depend on what is trained on") {
   const Config task = make_config({{"task", "copy"}});
   CHECK(task.dropout == 0);
   CHECK(task.label_smoothing == 0);
+  CHECK(task.hidden == 64);
   CHECK(task.source_tokens == "chars");
   CHECK(task.steps > 0);
   const Config files = make_config({{"train", "a.tsv"}, {"dev", "b.tsv"}});

@@ -44,14 +44,16 @@ std::string check_unsigned(const std::string& text) {
 std::string defaults_footer() {
   const Config task = make_config({{"task", "copy"}});
   const Config files = make_config({{"train", "-"}, {"dev", "-"}});
+  const auto own = [](const Config& config) {
+    return fmt::format("hidden {}, dropout {}, label smoothing {}, learning rate {}, patience {}",
+                       config.hidden, config.dropout, config.label_smoothing, config.learning_rate,
+                       config.patience);
+  };
   return fmt::format(
-      "Defaults: cell {}, attention {}, layers {}, hidden {}, embedding {}, batch {}, learning "
-      "rate "
-      "{}, seed {}, threads {}.\nFiles: words, dropout {}, label smoothing {}, epochs {}, patience "
-      "{}.\nTasks: dropout {}, label smoothing {}, steps {}, patience {}.",
-      files.cell, files.attention, files.layers, files.hidden, files.embedding, files.batch,
-      files.learning_rate, files.seed, files.threads, files.dropout, files.label_smoothing,
-      files.epochs, files.patience, task.dropout, task.label_smoothing, task.steps, task.patience);
+      "Defaults: cell {}, attention {}, layers {}, embedding {}, batch {}, seed {}, threads {}.\n"
+      "Files: words, {}, epochs {}.\nTasks: {}, steps {}.",
+      files.cell, files.attention, files.layers, files.embedding, files.batch, files.seed,
+      files.threads, own(files), files.epochs, own(task), task.steps);
 }
 
 // Binds the options of the configuration; `given` collects those that were used.

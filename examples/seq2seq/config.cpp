@@ -54,6 +54,8 @@ Config defaults(bool task) {
   if (task) {
     config.source_tokens = config.target_tokens = "chars";
     config.dropout = config.label_smoothing = 0;
+    config.hidden = 64;
+    config.learning_rate = 2e-3;
     config.steps = 5000;
     config.patience = 6;
   } else {
