@@ -15,10 +15,12 @@ class Tape::Sweep final : public GradientSink {
 
   void run(Node last, Tensor seed) {
     gradients_[static_cast<std::size_t>(last)] = std::move(seed);
+    if (tape_.profile_) tape_.profile_->backward_begins();
     for (std::size_t i = tape_.steps_.size(); i-- > 0;) {
       add_terms(i);
       if (gradients_[i]) pull_back(i);
       tape_.release_step(i);
+      if (tape_.profile_) tape_.profile_->pulled_back(i);
     }
   }
 
@@ -58,6 +60,7 @@ class Tape::Sweep final : public GradientSink {
     if (begin == end) return;  // a leaf
     Var g(std::move(*gradients_[step]));
     gradients_[step].reset();
+    if (tape_.options_.check_finite) g_ = g.value();
     if (tape_.steps_[step].joint) return (*tape_.steps_[step].joint)(g.value(), *this);
     for (std::uint32_t e = begin; e < end; ++e) {
       const auto& [target, pullback] = tape_.edges_[e];
@@ -82,6 +85,9 @@ class Tape::Sweep final : public GradientSink {
   void add_to(Node target, Tensor gradient) {
     auto& sum = gradients_[static_cast<std::size_t>(target)];
     const Shape& shape = tape_.steps_[static_cast<std::size_t>(target)].shape;
+    if (tape_.options_.check_finite) {
+      tape_.check_gradient(static_cast<Node>(step_), target, g_, gradient);
+    }
     if (!(gradient.shape() == shape)) gradient = ops::sum_to(gradient, shape);
     if (sum) {
       ops::accumulate(*sum, gradient);
@@ -105,9 +111,17 @@ class Tape::Sweep final : public GradientSink {
   List<Term> terms_;
   List<std::int32_t> terms_of_;  // the newest term of each node, -1 for none
   std::size_t step_ = 0;
+  Tensor g_;  // the gradient of that step's output, for messages
 };
 
 Gradients Tape::backward(const Var& loss) {
+  if (loss.size() != 1) {
+    fail("backward: the loss has shape {}, not one element; take its sum or mean", loss.shape());
+  }
+  return backward(loss, ones(loss.shape(), loss.dtype()));
+}
+
+Gradients Tape::backward(const Var& loss, const Tensor& gradient) {
   if (loss.tape_ == 0) {
     fail(
         "backward: the loss depends on no variable or parameter of this tape; create the tape "
@@ -115,13 +129,14 @@ Gradients Tape::backward(const Var& loss) {
   }
   if (loss.tape_ != serial_) fail_foreign("backward");
   if (consumed_) fail("backward: called twice on one tape; open a new Tape, or use gradients()");
-  if (loss.size() != 1) {
-    fail("backward: the loss has shape {}, not one element; take its sum or mean", loss.shape());
+  if (!(gradient.shape() == loss.shape()) || gradient.dtype() != loss.dtype()) {
+    fail("backward: the gradient is {} {}, the value {} {}", to_string(gradient.dtype()),
+         gradient.shape(), to_string(loss.dtype()), loss.shape());
   }
   consumed_ = true;
   Paused paused;
   Sweep sweep(*this);
-  sweep.run(loss.node_, ones(loss.shape(), loss.dtype()));
+  sweep.run(loss.node_, gradient);
   return sweep.collect();
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "autograd/pullback.h"
 #include "autograd/tape.h"
@@ -47,6 +49,9 @@ class Recorder {
     // Not short-circuited: each input is checked to be of this tape.
     if (!tape || (int{tape->watches(edges.input, name)} + ... + 0) == 0)
       return Var(std::move(value));
+    if (tape->options_.check_finite) {
+      tape->check_values(name, value, std::array<const Var*, sizeof...(edges)>{&edges.input...});
+    }
     Var y = tape->begin_step(name, std::move(value));
     (add(*tape, y, std::forward<Edges>(edges)), ...);
     return y;
@@ -56,7 +61,10 @@ class Recorder {
   static Var record_each(const char* name, Tensor value, std::span<const Var> inputs,
                          const Make& make_pullback) {
     Tape* tape = Tape::active();
-    if (!watches_any(tape, name, inputs)) return Var(std::move(value));
+    std::vector<const Var*, PoolAllocator<const Var*>> pointers;
+    for (const Var& input : inputs) pointers.push_back(&input);
+    if (!watches_any(tape, name, pointers)) return Var(std::move(value));
+    if (tape->options_.check_finite) tape->check_values(name, value, pointers);
     Var y = tape->begin_step(name, std::move(value));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       add(*tape, y, Edge{inputs[i], make_pullback(i)});
@@ -65,12 +73,11 @@ class Recorder {
   }
 
   template <class F>
-  static Var record_fused(const char* name, Tensor value, std::initializer_list<const Var*> inputs,
+  static Var record_fused(const char* name, Tensor value, std::span<const Var* const> inputs,
                           F&& pullback) {
     Tape* tape = Tape::active();
-    int watched = 0;
-    for (const Var* input : inputs) watched += tape && tape->watches(*input, name);
-    if (!watched) return Var(std::move(value));
+    if (!watches_any(tape, name, inputs)) return Var(std::move(value));
+    if (tape->options_.check_finite) tape->check_values(name, value, inputs);
     Var y = tape->begin_step(name, std::move(value));
     for (const Var* input : inputs) tape->add_edge(*input, nullptr);
     using J = Joint<std::decay_t<F>>;
@@ -114,9 +121,9 @@ class Recorder {
     F function;
   };
 
-  static bool watches_any(const Tape* tape, const char* name, std::span<const Var> inputs) {
+  static bool watches_any(const Tape* tape, const char* name, std::span<const Var* const> inputs) {
     int watched = 0;
-    for (const Var& input : inputs) watched += tape && tape->watches(input, name);
+    for (const Var* input : inputs) watched += tape && tape->watches(*input, name);
     return watched > 0;
   }
 
@@ -162,9 +169,14 @@ Var record_each(const char* name, Tensor value, std::span<const Var> inputs,
 // leaves the gradients of the inputs, counted in their order. Asked for a second derivative it
 // throws, pointing to the composition of primitives.
 template <class F>
+Var record_fused(const char* name, Tensor value, std::span<const Var* const> inputs, F&& pullback) {
+  return Recorder::record_fused(name, std::move(value), inputs, std::forward<F>(pullback));
+}
+template <class F>
 Var record_fused(const char* name, Tensor value, std::initializer_list<const Var*> inputs,
                  F&& pullback) {
-  return Recorder::record_fused(name, std::move(value), inputs, std::forward<F>(pullback));
+  return record_fused(name, std::move(value), std::span(inputs.begin(), inputs.size()),
+                      std::forward<F>(pullback));
 }
 
 }  // namespace regrad

@@ -18,7 +18,11 @@ std::uint64_t next_serial() {
 
 Tape* Tape::active() { return active_tape; }
 
-Tape::Tape() : serial_(next_serial()), outer_(active_tape) {
+Tape::Tape(const TapeOptions& options)
+    : options_(options),
+      profile_(options.profile ? std::make_unique<Profile>() : nullptr),
+      serial_(next_serial()),
+      outer_(active_tape) {
   steps_.reserve(256);
   edges_.reserve(512);
   active_tape = this;
@@ -75,6 +79,7 @@ Var Tape::begin_step(const char* name, Tensor value) {
   if (consumed_) {
     fail("{}: this tape was consumed by backward; open a new Tape for every step", name);
   }
+  if (profile_) profile_->recorded();
   auto node = static_cast<Node>(steps_.size());
   steps_.push_back({name, value.shape(), value.dtype(), static_cast<std::uint32_t>(edges_.size())});
   return Var(std::move(value), serial_, node);

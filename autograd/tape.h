@@ -1,23 +1,33 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "autograd/arena.h"
 #include "autograd/gradients.h"
+#include "autograd/profile.h"
 #include "autograd/pullback.h"
 #include "autograd/var.h"
 #include "ops/storage.h"
 
 namespace regrad {
 
+struct TapeOptions {
+  // Throws Error at the first value or gradient that holds a NaN or an infinity, naming the
+  // operation, the module it is in and the ranges of its inputs.
+  bool check_finite = false;
+  bool profile = false;  // measures time and memory for summary()
+};
+
 // Records the differentiable functions called in its thread while it lives, in the order of the
 // calls, which is a topological order: backward is one loop from the end. Tapes nest; the innermost
 // one records.
 class Tape {
  public:
-  Tape();
+  explicit Tape(const TapeOptions& options = {});
   ~Tape();
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
@@ -29,6 +39,17 @@ class Tape {
   // tape: each step is released as soon as it was used. Throws Error for a loss of another size or
   // tape, for one that depends on no leaf, and when called twice.
   Gradients backward(const Var& loss);
+  // The same for y of any shape and a gradient for it: the vector-Jacobian product.
+  Gradients backward(const Var& y, const Tensor& gradient);
+
+  // What was recorded, per operation: count and, with the option `profile`, time and memory; after
+  // backward, with its time.
+  TapeSummary summary() const;
+  // The graph in Graphviz's language, leaves named by their parameters; may be asked before
+  // backward or after.
+  std::string dot() const;
+  // The parameters that took part so far.
+  std::vector<Parameter> parameters() const;
 
   // Number of leaves and recorded steps.
   Index size() const { return static_cast<Index>(steps_.size()); }
@@ -73,6 +94,12 @@ class Tape {
   void grow_parameter_table();
   std::int32_t& parameter_slot(const Parameter& parameter);
   Var begin_step(const char* name, Tensor value);
+  void check_values(const char* name, const Tensor& value,
+                    std::span<const Var* const> inputs) const;
+  void check_gradient(Node step, Node target, const Tensor& g, const Tensor& gradient) const;
+  // Where in the model a step is: the module of the nearest parameter that leads to it.
+  std::string place(Node step) const;
+  const Leaf* leaf_at(Node step) const;
   void add_edge(const Var& input, Pullback* pullback) { edges_.push_back({input.node_, pullback}); }
   std::uint32_t edges_end(std::size_t step) const;
   void release_step(std::size_t step);
@@ -80,6 +107,8 @@ class Tape {
   List<char> dependents(std::span<const Var> xs, Node last) const;
   Var first_order(Node step, const Var& g, Tensor value);
 
+  TapeOptions options_;
+  std::unique_ptr<Profile> profile_;
   std::uint64_t serial_;
   Tape* outer_;
   bool consumed_ = false;

@@ -1,6 +1,7 @@
 #include "ops/reduce.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/simd/kernels.h"
 
@@ -56,6 +57,23 @@ std::vector<Index> argmax(const Tensor& x) {
     }
   });
   return best;
+}
+
+Range range(const Tensor& x) {
+  Range range;
+  bool first = true;
+  visit(x.dtype(), [&](auto zero) {
+    const auto* values = x.data<decltype(zero)>();
+    for (Index i = 0; i < x.size(); ++i) {
+      double value = values[i];
+      if (!std::isfinite(value) && range.not_finite < 0) range.not_finite = i;
+      if (std::isnan(value)) continue;
+      range.low = first ? value : std::min(range.low, value);
+      range.high = first ? value : std::max(range.high, value);
+      first = false;
+    }
+  });
+  return range;
 }
 
 }  // namespace regrad::ops

@@ -12,4 +12,10 @@ double sum_squares(const Tensor& x);
 // for an empty axis.
 std::vector<Index> argmax(const Tensor& x);
 
+struct Range {
+  double low = 0, high = 0;  // of the elements that are numbers
+  Index not_finite = -1;     // position of the first NaN or infinity, -1 for none
+};
+Range range(const Tensor& x);
+
 }  // namespace regrad::ops
