@@ -7,6 +7,7 @@
 #include "autograd/var.h"
 #include "ops/ids.h"
 #include "ops/matmul.h"
+#include "ops/rearrange.h"
 #include "ops/rng.h"
 
 // Every differentiable function. Shapes broadcast as in NumPy where two tensors meet; types never
@@ -47,12 +48,22 @@ Var linear(const Var& x, const Var& weight, const Var& bias);
 
 // --- shape
 Var reshape(const Var& x, const Shape& shape);
+// The same with one -1 among the sizes: what the others leave.
+Var reshape(const Var& x, std::initializer_list<Index> dims);
 Var expand(const Var& x, const Shape& shape);  // repeats size-1 dimensions
 Var permute(const Var& x, const Shape& axes);
 Var transpose(const Var& x, int axis_a = -2, int axis_b = -1);
+Var squeeze(const Var& x);              // without its size-1 axes
+Var squeeze(const Var& x, int axis);    // without that one; throws Error if its size is not 1
+Var unsqueeze(const Var& x, int axis);  // a new axis of size 1 before `axis`; -1: at the end
 Var concat(std::span<const Var> parts, int axis);
 Var concat(std::initializer_list<Var> parts, int axis);
 Var stack(std::span<const Var> parts, int axis = 0);  // along a new axis
+Var stack(std::initializer_list<Var> parts, int axis = 0);
+// So many equal parts of an axis, or parts of these sizes. Throws Error for a remainder.
+std::vector<Var> split(const Var& x, Index parts, int axis);
+std::vector<Var> split(const Var& x, std::span<const Index> sizes, int axis);
+std::vector<Var> split(const Var& x, std::initializer_list<Index> sizes, int axis);
 // Entries [begin, end) of an axis; negative positions count from the end.
 Var slice(const Var& x, int axis, Index begin, Index end);
 Var slice(const Var& x, int axis, Index begin);  // to the end
@@ -60,6 +71,31 @@ Var select(const Var& x, int axis, Index i);     // one slice, without the axis
 Var sum_to(const Var& x, const Shape& shape);    // adjoint of expand
 // Adjoint of slice: zeros of `shape` with x at [begin, …) of the axis.
 Var unslice(const Var& x, const Shape& shape, int axis, Index begin);
+
+// Backwards along each of the axes. Throws Error for an axis given twice.
+Var flip(const Var& x, std::initializer_list<int> axes);
+// x within a larger tensor of `value`: pad(x, {{0, 1, 2}}) puts 1 entry before and 2 after those of
+// axis 0. Throws Error for a negative number of entries and for an axis given twice.
+Var pad(const Var& x, std::initializer_list<Padding> padding, double value = 0);
+// PyTorch's gather: of index's shape, along axis 1, say, y[i, j, k] = x[i, index[i, j, k], k].
+// index has x's rank and, but for the axis, no larger size. Throws Error for that, and for an index
+// outside of the axis, naming its position.
+Var gather(const Var& x, int axis, const Ids& index);
+// PyTorch's scatter_add: x with x[i, index[i, j, k], k] += source[i, j, k]; what source has beyond
+// index's shape is not read. Throws Error as gather does.
+Var scatter_add(const Var& x, int axis, const Ids& index, const Var& source);
+
+// --- convolution over time
+// x [T, B, C]: its windows of `kernel` steps, [T', B, kernel, C], with zeros outside of x;
+// T' = ⌊(T + 2 padding - kernel) / stride⌋ + 1. Throws Error when that is below 1.
+Var unfold(const Var& x, Index kernel, const Conv1dOptions& options = {});
+// Adjoint of unfold: windows added up into [T, B, C] of `shape`.
+Var fold(const Var& windows, const Shape& shape, const Conv1dOptions& options = {});
+// Time-major x [T, B, C_in] (PyTorch's is [B, C_in, T]), PyTorch's weight [C_out, C_in, K] and bias
+// [C_out]: y[t] = Σ_k W[:, :, k] x[t stride + k - padding] + b, [T', B, C_out]. Padded steps of x
+// are read, so fill them with zeros before (masked_fill). Throws Error as unfold does.
+Var conv1d(const Var& x, const Var& weight, const Conv1dOptions& options = {});
+Var conv1d(const Var& x, const Var& weight, const Var& bias, const Conv1dOptions& options = {});
 
 // --- rows and lengths
 // table [V, E], ids of any shape: [..., E]. Throws Error for an id outside of the table, naming
@@ -72,6 +108,13 @@ Var scatter_rows(const Var& g, const Ids& ids, const Shape& table);
 Var scatter_rows(const Var& g, const Ids& ids, const Lengths& lengths, const Shape& table);
 // x [T, B, ...] with every padded position replaced by `value`, whatever it holds.
 Var masked_fill(const Var& x, const Lengths& lengths, double value);
+// x [T, B, ...] with each sequence backwards within its length; zeros at padded positions, whatever
+// x holds there. Its own inverse but for padding.
+Var reverse(const Var& x, const Lengths& lengths);
+// [..., classes]: 1 at the id, else 0; a constant. Throws Error for an id outside of [0, classes),
+// naming its position. With lengths, ids are [T, B] and a padded position gives zeros.
+Tensor one_hot(const Ids& ids, Index classes, DType dtype = DType::f32);
+Tensor one_hot(const Ids& ids, const Lengths& lengths, Index classes, DType dtype = DType::f32);
 
 // --- normalised
 // Over the last axis; finite for any finite input.

@@ -23,6 +23,7 @@ std::vector<Row> elementwise_rows();
 std::vector<Row> reductions_rows();
 std::vector<Row> linear_algebra_rows();
 std::vector<Row> movement_rows();
+std::vector<Row> convolution_rows();
 std::vector<Row> normalised_rows();
 std::vector<Row> recurrent_rows();
 
