@@ -9,7 +9,10 @@ namespace regrad::ops {
 namespace {
 
 std::string_view name(Binary op) {
-  constexpr std::string_view names[] = {"add", "sub", "mul", "div"};
+  constexpr std::string_view names[] = {"add",        "sub",        "mul",     "div",
+                                        "pow",        "minimum",    "maximum", "share",
+                                        "leaky_relu", "elu",        "greater", "greater_equal",
+                                        "less",       "less_equal", "equal",   "not_equal"};
   return names[static_cast<int>(op)];
 }
 
