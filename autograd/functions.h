@@ -19,29 +19,106 @@ Var add(const Var& a, const Var& b);
 Var sub(const Var& a, const Var& b);
 Var mul(const Var& a, const Var& b);
 Var div(const Var& a, const Var& b);
-Var neg(const Var& x);
-Var affine(const Var& x, double scale, double shift);  // scale x + shift
+// aᵇ as std::pow: NaN for a < 0 and b no integer. The gradient by b is NaN for a < 0, 0 at a = 0
+// with b ≥ 0; that by a is 0 for b = 0, whatever a.
+Var pow(const Var& a, const Var& b);
+Var pow(const Var& x, double exponent);
+// NaN if either is; each gets half of the gradient where they are equal.
+Var minimum(const Var& a, const Var& b);
+Var minimum(const Var& x, double c);
+Var maximum(const Var& a, const Var& b);
+Var maximum(const Var& x, double c);
+// a where the condition (what a comparison returns) is not 0, else b. What was not taken changes
+// neither values nor gradients, though it be NaN or infinite.
+Var where(const Tensor& condition, const Var& a, const Var& b);
+Var where(const Tensor& condition, const Var& a, double b);
+Var where(const Tensor& condition, double a, const Var& b);
 
 // --- elementwise
-Var exp(const Var& x);
-Var log(const Var& x);
+Var neg(const Var& x);
+Var affine(const Var& x, double scale, double shift);  // scale x + shift
+Var abs(const Var& x);                                 // the gradient at 0 is 0
 Var square(const Var& x);
-Var sqrt(const Var& x);
-Var tanh(const Var& x);
-Var sigmoid(const Var& x);  // 1 / (1 + e^-x)
-Var relu(const Var& x);     // max(x, 0); the gradient at 0 is 0
+Var sqrt(const Var& x);   // the gradient at 0 is infinite
+Var rsqrt(const Var& x);  // 1 / √x, infinite at 0
+Var reciprocal(const Var& x);
+Var exp(const Var& x);
+Var expm1(const Var& x);  // e^x - 1, accurate near 0
+Var log(const Var& x);
+Var log1p(const Var& x);  // log(1 + x), accurate near 0
+Var sin(const Var& x);
+Var cos(const Var& x);
+Var erf(const Var& x);  // 2/√π ∫₀ˣ e^(-t²) dt
+// min(max(x, low), high), NaN kept; the gradient is 1 at low and high, 0 beyond. Throws Error
+// unless low ≤ high; either may be infinite.
+Var clamp(const Var& x, double low, double high);
 
-// --- reductions; axes may be negative, none means all
-Var sum(const Var& x);
-Var sum(const Var& x, std::initializer_list<int> axes, bool keep_dims = false);
-Var mean(const Var& x);
-Var mean(const Var& x, std::initializer_list<int> axes, bool keep_dims = false);
+// --- activations
+Var tanh(const Var& x);
+Var sigmoid(const Var& x);                          // 1 / (1 + e^-x)
+Var log_sigmoid(const Var& x);                      // -log(1 + e^-x), finite for any finite x
+Var softplus(const Var& x);                         // log(1 + e^x), finite for any finite x
+Var relu(const Var& x);                             // max(x, 0); the gradient at 0 is 0
+Var leaky_relu(const Var& x, double slope = 0.01);  // x > 0 ? x : slope x; at 0 the slope
+Var elu(const Var& x, double alpha = 1);            // x > 0 ? x : alpha (e^x - 1); at 0 alpha
+// x Φ(x), Φ the normal distribution's (Hendrycks and Gimpel 2016); exact, by erf.
+Var gelu(const Var& x);
+Var silu(const Var& x);  // x sigmoid(x)
+
+// --- comparisons: 1 where true, else 0, of the inputs' type; a NaN equals and exceeds nothing
+Tensor greater(const Var& a, const Var& b);
+Tensor greater(const Var& a, double b);
+Tensor greater_equal(const Var& a, const Var& b);
+Tensor greater_equal(const Var& a, double b);
+Tensor less(const Var& a, const Var& b);
+Tensor less(const Var& a, double b);
+Tensor less_equal(const Var& a, const Var& b);
+Tensor less_equal(const Var& a, double b);
+Tensor equal(const Var& a, const Var& b);
+Tensor equal(const Var& a, double b);
+Tensor not_equal(const Var& a, const Var& b);
+Tensor not_equal(const Var& a, double b);
+
+// --- order; a NaN counts as larger than any number, of equals the first comes first
+// Position of the largest entry along an axis, which goes. Throws Error for an empty axis.
+Ids argmax(const Var& x, int axis = -1);
+struct TopK {
+  Var values;   // differentiable
+  Ids indices;  // positions along the axis
+};
+// The k largest along an axis, largest first. Throws Error unless 0 ≤ k ≤ the axis' size.
+TopK topk(const Var& x, Index k, int axis = -1);
+
+// --- reductions over any axes, which may be negative; none means all. keep_dims leaves them as 1
+Var sum(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false);
+Var prod(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false);  // 1 of none
+// These four throw Error where there is nothing to reduce. In a tie the gradient of max and min is
+// shared equally; a NaN makes them NaN.
+Var mean(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false);
+Var max(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false);
+Var min(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false);
+// Σ (x - mean)² / (n - correction). Throws Error unless n > correction.
+Var variance(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false,
+             double correction = 1);
+// Its root; the gradient where it is 0 is 0.
+Var standard_deviation(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false,
+                       double correction = 1);
+// √Σ x², of numbers whose squares overflow too; the gradient at 0 is 0.
+Var norm(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false);
+// log Σ e^x, finite for any finite x; -∞ of none or of nothing but -∞, where the gradient is 0.
+Var logsumexp(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false);
+// y[i] = Σ_{k ≤ i} x[k] along an axis, or Σ_{k ≥ i} from the end.
+Var cumsum(const Var& x, int axis, bool from_end = false);
 
 // --- linear algebra
 // a [M, K] @ b [K, N], or batches of them [..., M, K] @ [..., K, N] whose leading dimensions
-// broadcast; the flags transpose the last two axes.
+// broadcast; the flags transpose the last two axes. A vector [K] stands for a row at the left and
+// a column at the right, and the result lacks that axis. Throws Error for sizes that differ, a
+// number (rank 0) and a transposed vector.
 Var matmul(const Var& a, const Var& b, Transpose a_transpose = NoTrans,
            Transpose b_transpose = NoTrans);
+Var dot(const Var& a, const Var& b);    // Σ a b of two vectors of one size
+Var outer(const Var& a, const Var& b);  // a [M], b [N]: a_i b_j, [M, N]
 // x [..., I], weight [O, I], bias [O]: x Wᵀ + b. The weight's gradient is gathered over all uses.
 Var linear(const Var& x, const Var& weight);
 Var linear(const Var& x, const Var& weight, const Var& bias);
@@ -174,5 +251,15 @@ inline Var operator-(double c, const Var& x) { return affine(x, -1, c); }
 inline Var operator*(const Var& x, double c) { return affine(x, c, 0); }
 inline Var operator*(double c, const Var& x) { return affine(x, c, 0); }
 inline Var operator/(const Var& x, double c) { return affine(x, 1 / c, 0); }
+inline Var operator/(double c, const Var& x) { return div(scalar(c, x.dtype()), x); }
+// a += b is a = a + b: another value under the same name; what was recorded of the old one stays.
+inline Var& operator+=(Var& a, const Var& b) { return a = a + b; }
+inline Var& operator-=(Var& a, const Var& b) { return a = a - b; }
+inline Var& operator*=(Var& a, const Var& b) { return a = a * b; }
+inline Var& operator/=(Var& a, const Var& b) { return a = a / b; }
+inline Var& operator+=(Var& a, double c) { return a = a + c; }
+inline Var& operator-=(Var& a, double c) { return a = a - c; }
+inline Var& operator*=(Var& a, double c) { return a = a * c; }
+inline Var& operator/=(Var& a, double c) { return a = a / c; }
 
 }  // namespace regrad

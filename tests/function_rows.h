@@ -20,6 +20,7 @@ struct Row {
 };
 
 std::vector<Row> elementwise_rows();
+std::vector<Row> activation_rows();
 std::vector<Row> reductions_rows();
 std::vector<Row> linear_algebra_rows();
 std::vector<Row> movement_rows();

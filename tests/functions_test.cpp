@@ -16,8 +16,8 @@ namespace {
 
 std::vector<Row> table() {
   std::vector<Row> rows;
-  for (auto* part : {elementwise_rows, reductions_rows, linear_algebra_rows, movement_rows,
-                     convolution_rows, normalised_rows, recurrent_rows}) {
+  for (auto* part : {elementwise_rows, activation_rows, reductions_rows, linear_algebra_rows,
+                     movement_rows, convolution_rows, normalised_rows, recurrent_rows}) {
     for (Row& row : part()) rows.push_back(std::move(row));
   }
   return rows;
