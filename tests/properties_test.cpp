@@ -11,12 +11,10 @@
 #include "autograd/functions.h"
 #include "autograd/gradcheck.h"
 #include "autograd/tape.h"
-#include "random_expression.h"
 
 // Properties over random shapes, each tried 100 times; the variable RC_PARAMS says otherwise:
 // RC_PARAMS="max_success=10000 seed=1". A failure is shrunk, and printed with what repeats it.
 using namespace regrad;
-using namespace regrad::testing;
 
 namespace {
 
@@ -290,21 +288,5 @@ TEST_CASE("matmul over random batch shapes") {
       RC_ASSERT(close(got[static_cast<std::size_t>(i)], sum));
     }
     require_gradient([&](auto x) { return matmul(x[0], x[1], a_trans, b_trans); }, {a, b});
-  }));
-}
-
-TEST_CASE("random expressions of up to 30 operations") {
-  CHECK(rc::check("their gradients", [] {
-    const Index operations = between(1, 30);
-    const std::vector<Step> steps = *rc::gen::container<std::vector<Step>>(
-        static_cast<std::size_t>(operations),
-        rc::gen::construct<Step>(rc::gen::inRange<std::size_t>(0, smooth_functions().size()),
-                                 rc::gen::inRange<std::size_t>(0, 1000),
-                                 rc::gen::inRange<std::size_t>(0, 1000)));
-    const std::vector<Tensor> inputs =
-        expression_inputs(static_cast<std::uint64_t>(between(0, 1 << 20)));
-    const Expression expression(steps, inputs);
-    RC_LOG() << expression.to_string();
-    require_gradient([&](auto x) { return expression(x); }, inputs);
   }));
 }

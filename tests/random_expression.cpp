@@ -97,6 +97,12 @@ const std::vector<SmoothFunction>& smooth_functions() {
        }},
       {"log_softmax", [](const Var& a, const Var&) { return log_softmax(widened(a)); }},
       {"causal_softmax", [](const Var& a, const Var&) { return causal_softmax(widened(a)); }},
+      {"causal_log_softmax",
+       [](const Var& a, const Var&) { return causal_log_softmax(widened(a)); }},
+      {"cosine_similarity",
+       [](const Var& a, const Var& b) {
+         return unsqueeze(cosine_similarity(widened(positive(a)), widened(positive(b))), -1);
+       }},
       {"layer_norm", [](const Var& a, const Var&) { return layer_norm(widened(a), 0.5); }},
   };
   return functions;

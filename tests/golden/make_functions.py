@@ -167,7 +167,7 @@ def comparisons():
 def reductions():
     with_zeros = d([[0, 2, -1, 0.5], [1.5, -0.5, 2, 3], [0, 1, 0, -2]])
     specials = d([[1, inf, 2], [-inf, 3, 0], [inf, -inf, 1], [nan, 1, inf], [-inf, -inf, -inf]])
-    extremes = d([[1e300, 1e300, 0], [1e-300, 1e-300, 0], [1e300, -1e300, 1], [700, 800, -900]])
+    extremes = d([[1e300, 1e300, 0], [1e-300, 1e-300, 0], [1e300, -1e200, 1], [700, 800, -900]])
     ties = d([[1, 3, 3], [0, -0.0, 0], [2, 2, 2]])
     columns = (r(2, 3, 4), r(2, 1, 3), r(3, 4, dtype=SINGLE))
     empty = (r(2, 0, 3), r(0, 0))
