@@ -26,7 +26,10 @@ std::vector<Row> linear_algebra_rows();
 std::vector<Row> movement_rows();
 std::vector<Row> convolution_rows();
 std::vector<Row> normalised_rows();
+std::vector<Row> losses_rows();
 std::vector<Row> recurrent_rows();
+std::vector<Row> all_rows();     // these together
+std::vector<Row> golden_rows();  // more callables that golden values are for, without inputs
 
 inline Tensor random(const Shape& shape, double low = -2, double high = 2) {
   static Rng rng(11);

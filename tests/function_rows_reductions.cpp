@@ -48,7 +48,7 @@ std::vector<Row> reductions_rows() {
       {"prod of a zero", {with_zeros}, [](auto x) { return prod(slice(x[0], 0, 0, 2), {0}); }},
       {"prod of five", {random({5, 2})}, [](auto x) { return prod(x[0], {0}); }},
       {"norm of zeros and others", {with_zeros}, [](auto x) { return norm(x[0], {1}); }},
-      {"logsumexp of large", {random({2, 5}, 990, 1010)}, [](auto x) { return logsumexp(x[0]); }},
+      {"logsumexp of large", {random({2, 5})}, [](auto x) { return logsumexp(x[0] + 1000); }},
       {"variance without correction",
        {random({2, 5})},
        [](auto x) { return variance(x[0], {1}, false, 0); }},
