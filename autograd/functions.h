@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "autograd/losses.h"  // the losses of the catalogue
 #include "autograd/var.h"
 #include "ops/ids.h"
 #include "ops/matmul.h"
@@ -193,28 +194,32 @@ Var reverse(const Var& x, const Lengths& lengths);
 Tensor one_hot(const Ids& ids, Index classes, DType dtype = DType::f32);
 Tensor one_hot(const Ids& ids, const Lengths& lengths, Index classes, DType dtype = DType::f32);
 
-// --- normalised
-// Over the last axis; finite for any finite input.
+// --- normalised, over the last axis
+// Finite for any finite input; over nothing but -∞, softmax gives zeros and log_softmax -∞.
 Var softmax(const Var& x);
 Var log_softmax(const Var& x);
-// x [..., B, S]: row (…, b) over its first lengths[b] entries, zeros behind them; a row without any
-// valid entry is all zeros.
+// x [..., B, S]: row (…, b) over its first lengths[b] entries; the entries behind them are not read
+// and give 0, also as logarithms, so that Σ p log p is what it should be. A row without any valid
+// entry is all zeros.
 Var softmax(const Var& x, const Lengths& lengths);
+Var log_softmax(const Var& x, const Lengths& lengths);
+// Scores [..., T, S] of T queries against S keys: query t sees the keys s ≤ t + (S - T), the last
+// query all of them; the others are not read and give 0, also as logarithms.
+Var causal_softmax(const Var& x);
+Var causal_log_softmax(const Var& x);
+// (x - mean) / sqrt(variance + ε), the variance without Bessel's correction, times weight [N] plus
+// bias [N] (Ba, Kiros and Hinton 2016): x [..., N]. Fused: first derivatives only; the composed
+// twin is in nn/composed.h. Padded steps are read: masked_fill them. Throws Error for an empty
+// axis, weight or bias of another shape and ε ≤ 0.
+Var layer_norm(const Var& x, double epsilon = 1e-5);
+Var layer_norm(const Var& x, const Var& weight, double epsilon = 1e-5);
+Var layer_norm(const Var& x, const Var& weight, const Var& bias, double epsilon = 1e-5);
+// Σ a b / (max(‖a‖, ε) max(‖b‖, ε)) over the last axis, which goes; the others broadcast. Finite
+// for zeros and for numbers whose squares overflow. Throws Error for ε ≤ 0 and last axes that
+// differ.
+Var cosine_similarity(const Var& a, const Var& b, double epsilon = 1e-8);
 // Zeroes entries with probability p and divides the others by 1 - p (Srivastava et al. 2014).
 Var dropout(const Var& x, double p, Rng& rng);
-
-// --- losses
-struct CrossEntropyOptions {
-  double label_smoothing = 0;  // (1 - ε) of the label, ε spread evenly over all classes
-  bool mean = true;            // over valid positions; else their sum
-};
-// logits [T, B, V], labels [T, B]: -log softmax(logits)[label], averaged over valid positions; 0
-// when there is none. Padded labels and logits are not read. Throws Error for a label outside of
-// [0, V).
-Var cross_entropy(const Var& logits, const Ids& labels, const Lengths& lengths,
-                  const CrossEntropyOptions& options = {});
-// logits [..., V], labels [...], all valid.
-Var cross_entropy(const Var& logits, const Ids& labels, const CrossEntropyOptions& options = {});
 
 // --- recurrent (fused: first derivatives only; the composed twins are in nn/composed.h)
 enum class Direction { forward, backward };

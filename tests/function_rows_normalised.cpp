@@ -3,8 +3,6 @@
 namespace regrad::testing {
 
 std::vector<Row> normalised_rows() {
-  Ids labels({1, 0, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0});
-  Ids sequences(std::span(labels.begin(), 12), {4, 3});
   return {
       {"softmax", {random({2, 5})}, [](auto x) { return softmax(x[0]); }},
       {"softmax lengths", {random({2, 3, 4})}, [](auto x) { return softmax(x[0], uneven); }},
@@ -15,20 +13,40 @@ std::vector<Row> normalised_rows() {
          Rng rng(3);
          return exp(dropout(x[0], 0.4, rng));
        }},
-      {"cross_entropy",
-       {random({3, 4})},
-       [](auto x) {
-         return cross_entropy(x[0], Ids{3, 0, 1});
-       },
+      {"log_softmax lengths",
+       {random({2, 3, 4})},
+       [](auto x) { return log_softmax(x[0], uneven); }},
+      {"causal_softmax", {random({2, 3, 3})}, [](auto x) { return causal_softmax(x[0]); }},
+      {"causal_softmax more keys", {random({2, 4})}, [](auto x) { return causal_softmax(x[0]); }},
+      {"causal_softmax more queries",  // the first of them see nothing
+       {random({1, 4, 2})},
+       [](auto x) { return causal_softmax(x[0]); }},
+      {"causal_log_softmax", {random({3, 3})}, [](auto x) { return causal_log_softmax(x[0]); }},
+      {"causal_log_softmax more queries",
+       {random({2, 3, 1})},
+       [](auto x) { return causal_log_softmax(x[0]); }},
+      {"layer_norm", {random({2, 3, 4})}, [](auto x) { return layer_norm(x[0]); }, false},
+      {"layer_norm weight",
+       {random({2, 5}), random({5})},
+       [](auto x) { return layer_norm(x[0], x[1], 0.1); },
        false},
-      {"cross_entropy smoothed",
-       {random({4, 3, 5})},
-       [=](auto x) { return cross_entropy(x[0], sequences, uneven, {.label_smoothing = 0.2}); },
+      {"layer_norm weight and bias",
+       {random({2, 1, 3}), random({3}), random({3})},
+       [](auto x) { return layer_norm(x[0], x[1], x[2]); },
        false},
-      {"cross_entropy sum",
-       {random({4, 3, 5})},
-       [=](auto x) { return cross_entropy(x[0], sequences, uneven, {.mean = false}); },
+      {"layer_norm of one",
+       {random({2, 1}), random({1}), random({1})},
+       [](auto x) { return layer_norm(x[0], x[1], x[2]); },
        false},
+      {"cosine_similarity",
+       {random({2, 3}), random({2, 3})},
+       [](auto x) { return cosine_similarity(x[0], x[1]); }},
+      {"cosine_similarity broadcast",
+       {random({2, 1, 3}), random({4, 3})},
+       [](auto x) { return exp(cosine_similarity(x[0], x[1])); }},
+      {"cosine_similarity below epsilon",
+       {random({2, 3}), random({2, 3})},
+       [](auto x) { return cosine_similarity(x[0], x[1], 10); }},
   };
 }
 
