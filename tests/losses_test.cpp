@@ -13,7 +13,7 @@ using namespace regrad::testing;
 namespace {
 
 using doctest::Approx;
-constexpr double nan = NAN, infinity = INFINITY;
+constexpr double no_number = NAN, infinity = INFINITY;
 
 Tensor f64(std::initializer_list<double> values) { return tensor(values, DType::f64); }
 
@@ -82,7 +82,7 @@ TEST_CASE("what is padded or ignored is not read: the same bits whatever it hold
   Ids ignoring = labels;
   ignoring.at(1, 0) = -100;
   std::vector<Tensor> results;
-  for (double garbage : {0.0, 1e3, infinity, nan}) {
+  for (double garbage : {0.0, 1e3, infinity, no_number}) {
     Tensor clean = normal({3, 3, 4}, 0, 2, rng);
     rng = Rng(1);
     Tensor dirty = with_padding(clean, lengths, garbage);
@@ -105,7 +105,7 @@ TEST_CASE("elementwise losses do not read padding: the same bits whatever it hol
   Rng rng(1);
   Tensor input = normal({3, 3, 2}, 0, 1, rng), target = uniform({3, 3, 2}, 0, 1, rng);
   std::vector<Tensor> results;
-  for (double garbage : {0.0, 1e3, infinity, nan}) {
+  for (double garbage : {0.0, 1e3, infinity, no_number}) {
     Tape tape;
     Var x = tape.variable(with_padding(input, lengths, garbage));
     Var t = tape.variable(with_padding(target, lengths, garbage));
@@ -132,24 +132,24 @@ TEST_CASE("a loss over nothing is 0 with zero gradients") {
     CHECK(all_zero(gradients[t]));
   };
   Tensor no_weights = zeros({3});
-  check([&](auto& x, auto&) { return cross_entropy(x, ignored, none); }, nan);
-  check([&](auto& x, auto&) { return cross_entropy(x, ignored, {.ignore_index = 5}); }, nan);
+  check([&](auto& x, auto&) { return cross_entropy(x, ignored, none); }, no_number);
+  check([&](auto& x, auto&) { return cross_entropy(x, ignored, {.ignore_index = 5}); }, no_number);
   check(
       [&](auto& x, auto&) {
         return cross_entropy(x, Ids(Shape{2, 1}, 1), {.class_weights = no_weights});
       },
       1);
-  check([&](auto& x, auto&) { return nll(x, ignored, none); }, nan);
-  check([&](auto& x, auto&) { return nll(x, ignored, {.ignore_index = 5}); }, nan);
+  check([&](auto& x, auto&) { return nll(x, ignored, none); }, no_number);
+  check([&](auto& x, auto&) { return nll(x, ignored, {.ignore_index = 5}); }, no_number);
   check(
       [&](auto& x, auto&) {
         return nll(x, Ids(Shape{2, 1}, 1), {.class_weights = no_weights});
       },
-      nan);
-  check([&](auto& x, auto& t) { return mse(x, t, none); }, nan);
-  check([&](auto& x, auto& t) { return smooth_l1(x, t, none); }, nan);
-  check([&](auto& x, auto& t) { return bce_with_logits(x, t, none); }, nan);
-  check([&](auto& x, auto& t) { return kl_div(x, t, none); }, nan);
+      no_number);
+  check([&](auto& x, auto& t) { return mse(x, t, none); }, no_number);
+  check([&](auto& x, auto& t) { return smooth_l1(x, t, none); }, no_number);
+  check([&](auto& x, auto& t) { return bce_with_logits(x, t, none); }, no_number);
+  check([&](auto& x, auto& t) { return kl_div(x, t, none); }, no_number);
   CHECK(mse(zeros({0, 2}), zeros({0, 2})).item() == 0);
   CHECK(kl_div(zeros({0, 2}), zeros({0, 2})).item() == 0);
   CHECK(cross_entropy(zeros({0, 2}), Ids(Shape{0})).item() == 0);
@@ -238,7 +238,7 @@ TEST_CASE("losses name what does not fit") {
           (void)cross_entropy(x, Ids{0, 0}, {.class_weights = tensor({1, -2, 1})});
         }) == "cross_entropy: class 1 of 3 has weight -2");
   CHECK_THROWS_AS((void)nll(x, Ids{0, 0}, {.class_weights = f64({1, 1, 1})}), Error);
-  CHECK_THROWS_AS((void)nll(x, Ids{0, 0}, {.class_weights = tensor({1, nan, 1})}), Error);
+  CHECK_THROWS_AS((void)nll(x, Ids{0, 0}, {.class_weights = tensor({1, no_number, 1})}), Error);
   CHECK_THROWS_AS((void)cross_entropy(x, Ids{0, 0}, {.label_smoothing = 1}), Error);
   CHECK_THROWS_AS((void)nll(x, Ids{0, 0}, Lengths({1}, 2)), Error);
   CHECK(message_of([&] { (void)mse(x, ones({3})); }) ==
@@ -256,7 +256,7 @@ TEST_CASE("losses name what does not fit") {
         }) == "bce_with_logits: pos_weight [4, 2, 3] is larger than the input [2, 3]");
   CHECK_THROWS_AS((void)bce_with_logits(x, x, {.pos_weight = ones({2})}), Error);
   CHECK(message_of([&] {
-          (void)kl_div(ones({3}), tensor({0.5, nan, 0.5}));
+          (void)kl_div(ones({3}), tensor({0.5, no_number, 0.5}));
         }) == "kl_div: the target at position 1 of shape [3] is nan, no probability");
   CHECK_THROWS_AS((void)kl_div(x, full({2, 3}, -0.5)), Error);
   CHECK_THROWS_AS((void)kl_div(ones({}), ones({})), Error);
