@@ -16,8 +16,8 @@ const double log2 = std::log(2.0);
 
 const Case cases[] = {
     {"abs", abs, {-inf, -2, -0.0, 0, 3}, {inf, 2, 0, 0, 3}, {-1, -1, 0, 0, 1}},
-    {"sqrt", sqrt, {-1, 0, 4, inf}, {nan, 0, 2, inf}, {nan, inf, 0.25, 0}},
-    {"rsqrt", rsqrt, {-1, 0, 4, inf}, {nan, inf, 0.5, 0}, {nan, -inf, -1. / 16, 0}},
+    {"sqrt", sqrt, {-1, 0, 4, inf}, {NAN, 0, 2, inf}, {NAN, inf, 0.25, 0}},
+    {"rsqrt", rsqrt, {-1, 0, 4, inf}, {NAN, inf, 0.5, 0}, {NAN, -inf, -1. / 16, 0}},
     {"reciprocal",
      reciprocal,
      {0, -0.0, -4, inf},
@@ -34,13 +34,13 @@ const Case cases[] = {
     {"sigmoid", sigmoid, {-1e4, 0, 1e4, inf}, {0, 0.5, 1, 1}, {0, 0.25, 0, 0}},
     {"log_sigmoid", log_sigmoid, {-inf, -1e4, 0, 1e4}, {-inf, -1e4, -log2, 0}, {1, 1, 0.5, 0}},
     {"softplus", softplus, {-1e4, 0, 1e4, inf}, {0, log2, 1e4, inf}, {0, 0.5, 1, 1}},
-    {"relu", relu, {-inf, -1, -0.0, 0, 2, nan}, {0, 0, 0, 0, 2, nan}, {0, 0, 0, 0, 1, 0}},
+    {"relu", relu, {-inf, -1, -0.0, 0, 2, NAN}, {0, 0, 0, 0, 2, NAN}, {0, 0, 0, 0, 1, 0}},
     {"gelu", gelu, {-1e4, 0, 1e4}, {0, 0, 1e4}, {0, 0.5, 1}},
     {"silu", silu, {-1e4, 0, 1e4}, {0, 0, 1e4}, {0, 0.5, 1}},
     {"leaky_relu",
      [](const Var& x) { return leaky_relu(x, 0.25); },
-     {-inf, -4, 0, 2, nan},
-     {-inf, -1, 0, 2, nan},
+     {-inf, -4, 0, 2, NAN},
+     {-inf, -1, 0, 2, NAN},
      {0.25, 0.25, 0.25, 1, 0.25}},
     {"elu",
      [](const Var& x) { return elu(x, 2); },
@@ -49,8 +49,8 @@ const Case cases[] = {
      {0, 0, 2, 1, 1}},
     {"clamp",
      [](const Var& x) { return clamp(x, -1, 2); },
-     {-inf, -1, 0, 2, 1e4, nan},
-     {-1, -1, 0, 2, 2, nan},
+     {-inf, -1, 0, 2, 1e4, NAN},
+     {-1, -1, 0, 2, 2, NAN},
      {0, 1, 1, 1, 0, 0}},
     {"clamp from below",
      [](const Var& x) { return clamp(x, 0, inf); },
@@ -59,22 +59,22 @@ const Case cases[] = {
      {0, 1, 1}},
     {"minimum",
      [](const Var& x) { return minimum(x, 1); },
-     {-inf, 1, 2, nan},
-     {-inf, 1, 1, nan},
+     {-inf, 1, 2, NAN},
+     {-inf, 1, 1, NAN},
      {1, 0.5, 0, 1}},
     {"maximum",
      [](const Var& x) { return maximum(x, 1); },
-     {-inf, 1, 2, nan},
-     {1, 1, 2, nan},
+     {-inf, 1, 2, NAN},
+     {1, 1, 2, NAN},
      {0, 0.5, 1, 1}},
     {"pow 2", [](const Var& x) { return pow(x, 2); }, {-3, 0, inf}, {9, 0, inf}, {-6, 0, inf}},
     {"pow 0",
      [](const Var& x) { return pow(x, 0); },
-     {-3, 0, inf, nan},
+     {-3, 0, inf, NAN},
      {1, 1, 1, 1},
      {0, 0, 0, 0}},
     {"pow 1", [](const Var& x) { return pow(x, 1); }, {-3, 0, inf}, {-3, 0, inf}, {1, 1, 1}},
-    {"pow ½", [](const Var& x) { return pow(x, 0.5); }, {-3, 0, 4}, {nan, 0, 2}, {nan, inf, 0.25}},
+    {"pow ½", [](const Var& x) { return pow(x, 0.5); }, {-3, 0, 4}, {NAN, 0, 2}, {NAN, inf, 0.25}},
     {"pow -1", [](const Var& x) { return pow(x, -1); }, {-4, 0}, {-0.25, inf}, {-1. / 16, -inf}}};
 
 }  // namespace
@@ -99,14 +99,15 @@ TEST_CASE("a power by both") {
     check_values(gradient_of(by_a, a), {0, 0, -inf, 12, 0, 0, inf, 6});
     auto by_b = [&](const Var& x) { return pow(Var(a), x); };
     double tiny = std::log(dtype == DType::f32 ? double{1e-40f} : 1e-40);
-    check_values(gradient_of(by_b, b), {0, 0, -inf, nan, nan, tiny, 0, 9 * std::log(3.)}, 1e-5);
+    check_values(gradient_of(by_b, b), {0, 0, -inf, NAN, NAN, tiny, 0, 9 * std::log(3.)}, 1e-5);
   }
 }
 
 TEST_CASE("ties of minimum and maximum share the gradient") {
   Tensor a = tensor({1, 2, 3}), b = tensor({1, 3, 2});
-  for (auto f : {[](const Var&x, const Var&y) { return minimum(x, y); },
-                 [](const Var&x, const Var&y) { return -maximum(-x, -y); }}) {
+  using F = Var (*)(const Var&, const Var&);
+  for (F f : {F([](const Var&x, const Var&y) { return minimum(x, y); }),
+              F([](const Var&x, const Var&y) { return -maximum(-x, -y); })}) {
     check_values(f(a, b), {3}, {1, 2, 2});
     check_values(gradient_of([&](const Var& x) { return f(x, b); }, a), {0.5, 1, 0});
     check_values(gradient_of([&](const Var& x) { return f(a, x); }, b), {0.5, 0, 1});
@@ -121,19 +122,19 @@ TEST_CASE("what where does not take leaks neither into values nor into gradients
   };
   check_values(safe_root(x), {5}, {0, 0, 0, 1, 2});
   check_values(gradient_of(safe_root, x), {0, 0, 0, 0.5, 0.25});
-  Tensor spoilt = tensor({nan, inf, -inf, 1, 4});
-  auto choose = [&](const Var& v) { return where(tensor({0, 0, 0, 1, nan}), v * 2, -v); };
+  Tensor spoilt = tensor({NAN, inf, -inf, 1, 4});
+  auto choose = [&](const Var& v) { return where(tensor({0, 0, 0, 1, NAN}), v * 2, -v); };
   auto keep = [&](const Var& v) { return where(tensor({1, -3, 0.1, 0, 0}), x, v); };
-  check_values(choose(spoilt), {5}, {nan, -inf, inf, 2, 8});
+  check_values(choose(spoilt), {5}, {NAN, -inf, inf, 2, 8});
   check_values(keep(spoilt), {5}, {-2, -1, 0, 1, 4});
   check_values(gradient_of(keep, spoilt), {0, 0, 0, 1, 1});
   auto weighted = [&](const Var& v) { return where(tensor({1, 0, 1, 0, 0}), v, 5.) * Var(spoilt); };
-  check_values(gradient_of(weighted, x), {nan, 0, -inf, 0, 0});
+  check_values(gradient_of(weighted, x), {NAN, 0, -inf, 0, 0});
 }
 
 TEST_CASE("comparisons give zeros and ones of the inputs' type, with broadcasting") {
   for (DType dtype : both_types) {
-    Tensor a = tensor({{1, 2, nan}, {-0.0, inf, 3}}, dtype), b = tensor({1, 3, nan}, dtype);
+    Tensor a = tensor({{1, 2, NAN}, {-0.0, inf, 3}}, dtype), b = tensor({1, 3, NAN}, dtype);
     Tensor results[] = {greater(a, b),    greater_equal(a, b), less(a, b),
                         less_equal(a, b), equal(a, b),         not_equal(a, b)};
     const std::vector<double> expected[] = {{0, 0, 0, 0, 1, 0}, {1, 0, 0, 0, 1, 0},
@@ -201,5 +202,5 @@ TEST_CASE("errors name the operation and the shapes or types") {
   CHECK_THROWS_WITH_AS(where(a, a, d),
                        "where: f32 [2, 3] with f64 [2, 3]; convert one of them with to()", Error);
   CHECK_THROWS_WITH_AS(clamp(a, 2, 1), "clamp: 2 to 1 is no range", Error);
-  CHECK_THROWS_WITH_AS(clamp(a, nan, 1), "clamp: nan to 1 is no range", Error);
+  CHECK_THROWS_WITH_AS(clamp(a, NAN, 1), "clamp: nan to 1 is no range", Error);
 }

@@ -13,7 +13,6 @@
 namespace regrad::testing {
 
 inline constexpr double inf = std::numeric_limits<double>::infinity();
-inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 inline constexpr DType both_types[] = {DType::f32, DType::f64};
 

@@ -133,9 +133,9 @@ TEST_CASE("ties of max and min share the gradient, and a NaN is not lost") {
   check_values(gradient_of([](const Var& v) { return min(v, {0}); }, x),
                {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0});
   for (DType dtype : both_types) {
-    Tensor y = tensor({{nan, 1, inf}, {2, nan, -inf}, {0, 1, 2}}, dtype);
-    check_values(max(y, {1}), {3}, {nan, nan, 2});
-    check_values(min(y, {0}), {3}, {nan, nan, -inf});
+    Tensor y = tensor({{NAN, 1, inf}, {2, NAN, -inf}, {0, 1, 2}}, dtype);
+    check_values(max(y, {1}), {3}, {NAN, NAN, 2});
+    check_values(min(y, {0}), {3}, {NAN, NAN, -inf});
     check_values(max(slice(y, 1, 2), {0}), {1}, {inf});
   }
 }
@@ -153,8 +153,8 @@ TEST_CASE("a norm of numbers whose squares are none") {
     Tensor x = tensor({{3 * large, 4 * large}, {3 * small, -4 * small}, {0, 0}, {inf, 1}}, dtype);
     auto rows = [](const Var& v) { return norm(v, {1}); };
     check_values(rows(x), {4}, {5 * large, 5 * small, 0, inf});
-    check_values(gradient_of(rows, x), {0.6, 0.8, 0.6, -0.8, 0, 0, nan, 0});
-    check_values(norm(tensor({1, nan}, dtype)), {}, {nan});
+    check_values(gradient_of(rows, x), {0.6, 0.8, 0.6, -0.8, 0, 0, NAN, 0});
+    check_values(norm(tensor({1, NAN}, dtype)), {}, {NAN});
   }
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("a variance far from 0, of equal numbers, and with another correction"
                        "variance: shape [2, 1] has 1 elements per result, too few for a correction "
                        "of 1",
                        Error);
-  CHECK_THROWS_WITH_AS(standard_deviation(ones({2}), {}, false, nan),
+  CHECK_THROWS_WITH_AS(standard_deviation(ones({2}), {}, false, NAN),
                        "standard_deviation: shape [2] has 2 elements per result, too few for a "
                        "correction of nan",
                        Error);
@@ -200,7 +200,7 @@ TEST_CASE("cumsum along each axis and from the end") {
 }
 
 TEST_CASE("argmax and topk: the first of equals, a NaN before all") {
-  Tensor x = tensor({{1, 3, 3, 2}, {nan, 5, nan, 7}, {-inf, -inf, -inf, -inf}});
+  Tensor x = tensor({{1, 3, 3, 2}, {NAN, 5, NAN, 7}, {-inf, -inf, -inf, -inf}});
   auto values = [](const Ids& ids) { return std::vector<std::int32_t>(ids.begin(), ids.end()); };
   CHECK(values(argmax(x)) == std::vector<std::int32_t>{1, 0, 0});
   CHECK(values(argmax(x, 0)) == std::vector<std::int32_t>{1, 1, 1, 1});
@@ -208,7 +208,7 @@ TEST_CASE("argmax and topk: the first of equals, a NaN before all") {
   TopK two = topk(x, 2);
   CHECK(two.indices.shape() == Shape{3, 2});
   CHECK(values(two.indices) == std::vector<std::int32_t>{1, 2, 0, 2, 0, 1});
-  check_values(two.values, {3, 2}, {3, 3, nan, nan, -inf, -inf});
+  check_values(two.values, {3, 2}, {3, 3, NAN, NAN, -inf, -inf});
   TopK column = topk(x, 3, 0);
   CHECK(values(column.indices) == std::vector<std::int32_t>{1, 1, 1, 1, 0, 0, 0, 0, 2, 2, 2, 2});
   CHECK(topk(x, 0).values.shape() == Shape{3, 0});
