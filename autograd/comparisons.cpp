@@ -57,13 +57,12 @@ Var maximum(const Var& x, double c) { return maximum(x, scalar(c, x.dtype())); }
 
 Var clamp(const Var& x, double low, double high) {
   if (!(low <= high)) fail("clamp: {} to {} is no range", low, high);
-  Tensor y = ops::zip(Binary::minimum, ops::zip(Binary::maximum, x.value(), low), high);
-  return record("clamp", std::move(y), Edge{x, [x, low, high](const Var& g) {
-                                              Tensor inside =
-                                                  ops::zip(Binary::mul, greater_equal(x, low),
-                                                           less_equal(x, high));
-                                              return where(inside, g, 0);
-                                            }});
+  return record("clamp", ops::clamp(x.value(), low, high),
+                Edge{x, [x, low, high](const Var& g) {
+                       Tensor inside =
+                           ops::zip(Binary::mul, greater_equal(x, low), less_equal(x, high));
+                       return where(inside, g, 0);
+                     }});
 }
 
 Var where(const Tensor& condition, const Var& a, const Var& b) {

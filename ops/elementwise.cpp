@@ -70,6 +70,17 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return y;
 }
 
+Tensor clamp(const Tensor& x, double low, double high) {
+  Tensor y = zip(Binary::maximum, x, low);
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T top = static_cast<T>(high);
+    T* values = y.mutable_data<T>();
+    simd::kernels<T>().zip(Binary::minimum, values, 1, &top, 0, values, y.size());
+  });
+  return y;
+}
+
 Tensor affine(const Tensor& x, double scale, double shift) {
   Tensor y(x.shape(), x.dtype());
   visit(x.dtype(), [&](auto zero) {

@@ -16,6 +16,21 @@ T reduce_row(Binary op, const T* x, Index n) {
   return op == Binary::maximum ? kernels.largest(x, n) : kernels.smallest(x, n);
 }
 
+// n > 0 rows of x to one. Halves are summed apart, so that long sums stay accurate in f32.
+template <class T>
+void reduce_rows(Binary op, const T* x, Index n, Index inner, T* out) {
+  auto zip = simd::kernels<T>().zip;
+  if (n <= 256) {
+    std::copy_n(x, inner, out);
+    for (Index k = 1; k < n; ++k) zip(op, out, 1, x + k * inner, 1, out, inner);
+    return;
+  }
+  Tensor half({inner}, dtype_of<T>());
+  reduce_rows(op, x, n / 2, inner, out);
+  reduce_rows(op, x + n / 2 * inner, n - n / 2, inner, half.mutable_data<T>());
+  zip(op, out, 1, half.data<T>(), 1, out, inner);
+}
+
 // The axes [begin, end) at once.
 template <class T>
 Tensor reduce_axes(Binary op, const Tensor& x, int begin, int end) {
@@ -27,14 +42,11 @@ Tensor reduce_axes(Binary op, const Tensor& x, int begin, int end) {
   const T* in = x.data<T>();
   T* out = y.mutable_data<T>();
   if (n == 0) std::fill_n(out, y.size(), T(0));
-  for (Index i = 0; n > 0 && i < outer; ++i, in += n * inner, out += inner) {
+  for (Index i = 0; n > 0 && i < outer; ++i) {
     if (inner == 1) {
-      *out = reduce_row(op, in, n);
-      continue;
-    }
-    std::copy_n(in, inner, out);
-    for (Index k = 1; k < n; ++k) {
-      simd::kernels<T>().zip(op, out, 1, in + k * inner, 1, out, inner);
+      out[i] = reduce_row(op, in + i * n, n);
+    } else {
+      reduce_rows(op, in + i * n * inner, n, inner, out + i * inner);
     }
   }
   return y;

@@ -1,4 +1,6 @@
 #include <cmath>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -10,6 +12,13 @@ namespace regrad::ops {
 namespace {
 
 using namespace regrad::testing;
+
+TEST_CASE("the environment can forbid AVX2") {
+  const char* wish = std::getenv("REGRAD_SIMD");
+  const std::string set = simd::instruction_set();
+  CHECK((set == "baseline" || set == "avx2"));
+  if (wish && std::string(wish) == "baseline") CHECK(set == "baseline");
+}
 
 template <class T>
 Run<T> mapped(Unary op) {
@@ -23,7 +32,7 @@ Run<T> mapped(Unary op) {
 TEST_CASE_TEMPLATE("each element of map has one value wherever it stands", T, float, double) {
   using Function = long double (*)(long double);
   auto check = [](Unary op, const Columns<T>& inputs, Function f) {
-    INFO("operation ", static_cast<int>(op), "");
+    INFO("operation ", static_cast<int>(op));
     check_elementwise<T>(inputs, mapped<T>(op),
                          [f](auto& x) { return std::vector<long double>{f(x[0])}; });
   };
@@ -79,11 +88,13 @@ TEST_CASE_TEMPLATE("each element of zip has one value wherever it stands", T, fl
       {Binary::equal, [](Number a, Number b) -> Number { return a == b; }},
       {Binary::not_equal, [](Number a, Number b) -> Number { return a != b; }}};
   const T constant = T(-1.7);
-  for (auto [op, f] : operations) {
+  for (auto& [first, second] : operations) {
+    const Binary op = first;
+    const Function f = second;
     for (Index steps : {3, 1, 2, 0}) {
       Index a_step = steps & 1, b_step = steps >> 1;
       INFO("operation ", static_cast<int>(op), ", steps ", a_step, " and ", b_step);
-      auto run = [=, op = op](const Columns<T>& inputs, Index offset) -> Columns<T> {
+      auto run = [=](const Columns<T>& inputs, Index offset) -> Columns<T> {
         Column<T> one{constant};
         Buffer<T> a(offset, a_step ? inputs[0] : one), b(offset, b_step ? inputs[1] : one);
         Buffer<T> y(offset, inputs[0].size());
@@ -93,7 +104,7 @@ TEST_CASE_TEMPLATE("each element of zip has one value wherever it stands", T, fl
       };
       Columns<T> inputs = random_columns<T>(2);
       for (std::size_t i = 0; i < inputs[0].size(); i += 3) inputs[0][i] = inputs[1][i];
-      check_elementwise<T>(inputs, run, [=, f = f](auto& x) {
+      check_elementwise<T>(inputs, run, [=](auto& x) {
         return std::vector<long double>{f(a_step ? x[0] : constant, b_step ? x[1] : constant)};
       });
     }

@@ -73,20 +73,31 @@ inline T fold(const Batch<Set, T>& v, T start, const F& f) {
   return start;
 }
 
-// Σ term(at) with four accumulators; term must give 0 for lanes that read as zero.
+// Σ term(at) over [begin, end) with four accumulators.
 template <class Set, class T, class F>
-inline T accumulate_sum(Index n, const F& term) {
+inline T sum_block(Index begin, Index end, const F& term) {
   using B = Batch<Set, T>;
   constexpr Index width = B::size;
   B sums[4] = {B(T(0)), B(T(0)), B(T(0)), B(T(0))};
-  Index i = 0;
-  for (; i + 4 * width <= n; i += 4 * width) {
+  Index i = begin;
+  for (; i + 4 * width <= end; i += 4 * width) {
     for (int k = 0; k < 4; ++k) sums[k] += term(Body<Set, T>{i + k * width});
   }
-  for (; i + width <= n; i += width) sums[0] += term(Body<Set, T>{i});
-  if (i < n) sums[1] += term(Tail<Set, T>{i, n - i});
+  for (; i + width <= end; i += width) sums[0] += term(Body<Set, T>{i});
+  if (i < end) sums[1] += term(Tail<Set, T>{i, end - i});
   return fold<Set, T>((sums[0] + sums[1]) + (sums[2] + sums[3]), T(0),
                       [](T a, T b) { return a + b; });
+}
+
+// Σ term(at) over n elements, in blocks so that long sums stay accurate in f32; term must give 0
+// for lanes that read as zero.
+template <class Set, class T, class F>
+inline T accumulate_sum(Index n, const F& term) {
+  constexpr Index block = 4096;
+  double total = 0;
+  for (Index i = 0; i < n; i += block)
+    total += sum_block<Set, T>(i, i + block < n ? i + block : n, term);
+  return static_cast<T>(total);
 }
 
 }  // namespace regrad::ops::simd
