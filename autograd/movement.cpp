@@ -1,6 +1,9 @@
 #include "ops/movement.h"
 
+#include <algorithm>
 #include <optional>
+
+#include <fmt/ranges.h>
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
@@ -22,6 +25,21 @@ Index position(const Var& x, int axis, Index i) { return i < 0 ? i + x.shape()[a
 Var reshape(const Var& x, const Shape& shape) {
   return record("reshape", x.value().reshape(shape),
                 Edge{x, [from = x.shape()](const Var& g) { return reshape(g, from); }});
+}
+
+Var reshape(const Var& x, std::initializer_list<Index> dims) {
+  auto open = std::count(dims.begin(), dims.end(), -1);
+  if (open == 0) return reshape(x, Shape(dims));
+  if (open > 1) fail("reshape: more than one -1 in [{}]", fmt::join(dims, ", "));
+  std::vector<Index, PoolAllocator<Index>> sizes(dims);
+  Index& wanted = *std::find(sizes.begin(), sizes.end(), -1);
+  wanted = 1;
+  Index known = Shape(sizes).size();
+  if (known == 0 || x.size() % known != 0) {
+    fail("reshape: shape {} leaves no size for the -1 in [{}]", x.shape(), fmt::join(dims, ", "));
+  }
+  wanted = x.size() / known;
+  return reshape(x, Shape(sizes));
 }
 
 Var permute(const Var& x, const Shape& axes) {
@@ -71,6 +89,10 @@ Var stack(std::span<const Var> parts, int axis) {
   return record_each("stack", ops::concat(values, at), parts, [at](std::size_t i) {
     return [at, i](const Var& g) { return select(g, at, static_cast<Index>(i)); };
   });
+}
+
+Var stack(std::initializer_list<Var> parts, int axis) {
+  return stack(std::span(parts.begin(), parts.size()), axis);
 }
 
 Var slice(const Var& x, int axis, Index begin, Index end) {

@@ -1,6 +1,10 @@
+#include <array>
+#include <optional>
+
 #include "autograd/functions.h"
 #include "autograd/record.h"
 #include "ops/elementwise.h"
+#include "ops/layer_norm.h"
 #include "ops/softmax.h"
 
 namespace regrad {
@@ -18,13 +22,84 @@ Var softmax(const Var& x) {
 }
 
 Var softmax(const Var& x, const Lengths& lengths) {
-  return record("softmax", ops::softmax(x.value(), &lengths), Edge{x, softmax_pullback});
+  return record("softmax", ops::softmax(x.value(), {.lengths = lengths}),
+                Edge{x, softmax_pullback});
+}
+
+Var causal_softmax(const Var& x) {
+  return record("causal_softmax", ops::softmax(x.value(), {.causal = true}),
+                Edge{x, softmax_pullback});
 }
 
 Var log_softmax(const Var& x) {
   return record(
       "log_softmax", ops::log_softmax(x.value()),
       Edge{x, [](const Var& g, const Var& y) { return sub(g, mul(exp(y), sum(g, {-1}, true))); }});
+}
+
+namespace {
+
+Var keep_valid(const Var& x, const ops::RowMask& mask) {
+  return record("keep_valid", ops::keep_valid(x.value(), mask),
+                Edge{x, [mask](const Var& g) { return keep_valid(g, mask); }});
+}
+
+Var log_softmax(const Var& x, const ops::RowMask& mask, const char* name) {
+  return record(name, ops::log_softmax(x.value(), mask),
+                Edge{x, [mask](const Var& g, const Var& y) {
+                       Var valid = keep_valid(g, mask);
+                       return keep_valid(sub(valid, mul(exp(y), sum(valid, {-1}, true))), mask);
+                     }});
+}
+
+}  // namespace
+
+Var log_softmax(const Var& x, const Lengths& lengths) {
+  return log_softmax(x, {.lengths = lengths}, "log_softmax");
+}
+
+Var causal_log_softmax(const Var& x) {
+  return log_softmax(x, {.causal = true}, "causal_log_softmax");
+}
+
+namespace {
+
+Var layer_norm(const Var& x, const Var* weight, const Var* bias, double epsilon) {
+  const Tensor* w = weight ? &weight->value() : nullptr;
+  auto [y, moments] = ops::layer_norm(x.value(), w, bias ? &bias->value() : nullptr, epsilon);
+  auto pullback = [x = x.value(), w = weight ? weight->value() : Tensor(), moments = moments,
+                   has_weight = weight != nullptr,
+                   has_bias = bias != nullptr](const Tensor& g, GradientSink& sink) {
+    auto wanted = [&](bool given, int input) {
+      return given && sink.wants(input) ? &sink.accumulator(input) : nullptr;
+    };
+    ops::layer_norm_backward(g, x, has_weight ? &w : nullptr, moments,
+                             {wanted(true, 0), wanted(has_weight, 1), wanted(has_bias, 2)});
+  };
+  std::array<const Var*, 3> inputs{&x, weight, bias};
+  std::size_t count = 1 + (weight != nullptr) + (bias != nullptr);
+  return record_fused("layer_norm", y, std::span(inputs).first(count), std::move(pullback));
+}
+
+}  // namespace
+
+Var layer_norm(const Var& x, double epsilon) { return layer_norm(x, nullptr, nullptr, epsilon); }
+
+Var layer_norm(const Var& x, const Var& weight, double epsilon) {
+  return layer_norm(x, &weight, nullptr, epsilon);
+}
+
+Var layer_norm(const Var& x, const Var& weight, const Var& bias, double epsilon) {
+  return layer_norm(x, &weight, &bias, epsilon);
+}
+
+Var cosine_similarity(const Var& a, const Var& b, double epsilon) {
+  if (!(epsilon > 0)) fail("cosine_similarity: epsilon {} is not above 0", epsilon);
+  if (a.shape()[-1] != b.shape()[-1]) {
+    fail("cosine_similarity: the last axes of shapes {} and {} differ", a.shape(), b.shape());
+  }
+  auto unit = [&](const Var& x) { return div(x, maximum(norm(x, {-1}, true), epsilon)); };
+  return sum(mul(unit(a), unit(b)), {-1});
 }
 
 Var dropout(const Var& x, double p, Rng& rng) {
@@ -38,35 +113,6 @@ Var dropout(const Var& x, double p, Rng& rng) {
     for (Index i = 0; i < mask.size(); ++i) entries[i] = rng.bits() < drop_below ? T(0) : keep;
   });
   return mul(x, Var(mask));
-}
-
-namespace {
-
-Var cross_entropy(const Var& logits, const Ids& labels, const Lengths* lengths,
-                  const CrossEntropyOptions& options) {
-  auto [loss, normaliser] =
-      ops::cross_entropy(logits.value(), labels, lengths, options.label_smoothing);
-  Index valid = lengths ? lengths->total() : labels.size();
-  double factor = options.mean ? 1 / static_cast<double>(std::max<Index>(valid, 1)) : 1;
-  auto pullback = [x = logits.value(), labels, kept = lengths ? *lengths : Lengths(),
-                   masked = lengths != nullptr, smoothing = options.label_smoothing,
-                   log_normaliser = normaliser, factor](const Tensor& g, GradientSink& sink) {
-    sink.add(0, ops::cross_entropy_backward(x, labels, masked ? &kept : nullptr, smoothing,
-                                            log_normaliser, factor * g.item()));
-  };
-  return record_fused("cross_entropy", ops::affine(loss, factor, 0), {&logits},
-                      std::move(pullback));
-}
-
-}  // namespace
-
-Var cross_entropy(const Var& logits, const Ids& labels, const Lengths& lengths,
-                  const CrossEntropyOptions& options) {
-  return cross_entropy(logits, labels, &lengths, options);
-}
-
-Var cross_entropy(const Var& logits, const Ids& labels, const CrossEntropyOptions& options) {
-  return cross_entropy(logits, labels, nullptr, options);
 }
 
 }  // namespace regrad

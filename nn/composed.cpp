@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "ops/loss.h"
 #include "ops/tensor.h"
 
 namespace regrad {
@@ -42,21 +43,22 @@ Lengths any_valid(const Lengths& lengths) {
   return Lengths(any, 1);
 }
 
-// [T, B, V]: what log p is multiplied with, (1 - ε) [v = label] + ε / V, and 0 at padding.
-Tensor target_distribution(const Ids& labels, const Lengths& lengths, const Shape& shape,
-                           double epsilon, DType dtype) {
-  const Index classes = shape[2];
-  std::vector<double> target(static_cast<std::size_t>(shape.size()));
-  for (Index t = 0; t < shape[0]; ++t) {
-    for (Index b = 0; b < shape[1]; ++b) {
-      if (!lengths.valid(t, b)) continue;
-      const Index position = t * shape[1] + b;
-      const auto row = target.begin() + position * classes;
-      std::fill(row, row + classes, epsilon / static_cast<double>(classes));
-      row[labels[position]] += 1 - epsilon;
+// Of logits' shape: what log p is multiplied with, (1 - ε) w[v] [v = label] + ε w[v] / V, and 0
+// where no label is read.
+Tensor target_distribution(const Tensor& logits, const ops::Targets& targets, double epsilon) {
+  const Index classes = logits.shape()[-1];
+  std::vector<double> weights = targets.weights.to_vector();
+  if (weights.empty()) weights.assign(static_cast<std::size_t>(classes), 1);
+  std::vector<double> target(static_cast<std::size_t>(logits.size()));
+  double* row = target.data();
+  for (const std::int32_t label : targets.labels) {
+    for (Index v = 0; label >= 0 && v < classes; ++v) {
+      const double share = epsilon / static_cast<double>(classes) + (v == label ? 1 - epsilon : 0);
+      row[v] = share * weights[static_cast<std::size_t>(v)];
     }
+    row += classes;
   }
-  return tensor(target, shape, dtype);
+  return tensor(target, logits.shape(), logits.dtype());
 }
 
 }  // namespace
@@ -124,10 +126,23 @@ Var softmax_composed(const Var& x, const Lengths& lengths) {
 Var cross_entropy_composed(const Var& logits, const Ids& labels, const Lengths& lengths,
                            const CrossEntropyOptions& options) {
   const Var log_p = log_softmax(masked_fill(logits, lengths, 0));
-  const Var target =
-      target_distribution(labels, lengths, logits.shape(), options.label_smoothing, logits.dtype());
-  const auto count = static_cast<double>(std::max<Index>(lengths.total(), 1));
-  return -sum(target * log_p) / (options.mean ? count : 1);
+  const ops::Targets targets = ops::targets("cross_entropy_composed", logits.value(), labels,
+                                            &lengths, options.ignore_index, options.class_weights);
+  const Var target = target_distribution(logits.value(), targets, options.label_smoothing);
+  return -sum(target * log_p) / (options.mean && targets.total > 0 ? targets.total : 1);
+}
+
+Var layer_norm_composed(const Var& x, double epsilon) {
+  const Var centred = x - mean(x, {-1}, true);
+  return centred / sqrt(mean(square(centred), {-1}, true) + epsilon);
+}
+
+Var layer_norm_composed(const Var& x, const Var& weight, double epsilon) {
+  return layer_norm_composed(x, epsilon) * weight;
+}
+
+Var layer_norm_composed(const Var& x, const Var& weight, const Var& bias, double epsilon) {
+  return layer_norm_composed(x, epsilon) * weight + bias;
 }
 
 }  // namespace regrad

@@ -16,5 +16,8 @@ Var weighted_sum_composed(const Var& weights, const Var& values, const Lengths& 
 Var softmax_composed(const Var& x, const Lengths& lengths);
 Var cross_entropy_composed(const Var& logits, const Ids& labels, const Lengths& lengths,
                            const CrossEntropyOptions& options = {});
+Var layer_norm_composed(const Var& x, double epsilon = 1e-5);
+Var layer_norm_composed(const Var& x, const Var& weight, double epsilon = 1e-5);
+Var layer_norm_composed(const Var& x, const Var& weight, const Var& bias, double epsilon = 1e-5);
 
 }  // namespace regrad

@@ -9,7 +9,10 @@ namespace regrad::ops {
 namespace {
 
 std::string_view name(Binary op) {
-  constexpr std::string_view names[] = {"add", "sub", "mul", "div"};
+  constexpr std::string_view names[] = {"add",        "sub",        "mul",     "div",
+                                        "pow",        "minimum",    "maximum", "share",
+                                        "leaky_relu", "elu",        "greater", "greater_equal",
+                                        "less",       "less_equal", "equal",   "not_equal"};
   return names[static_cast<int>(op)];
 }
 
@@ -39,6 +42,41 @@ Tensor zip(Binary op, const Tensor& a, const Tensor& b) {
                    kernel(op, u + i, a_step, v + j, b_step, out, n);
                    out += n;
                  });
+  });
+  return y;
+}
+
+Tensor zip(Binary op, const Tensor& a, double b) { return zip(op, a, scalar(b, a.dtype())); }
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  require_same_dtype(condition, a, "where");
+  require_same_dtype(a, b, "where");
+  Shape shape = broadcast(condition.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
+  Tensor y(shape, a.dtype());
+  visit(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T *c = condition.data<T>(), *u = a.data<T>(), *v = b.data<T>();
+    T* out = y.mutable_data<T>();
+    for_each_run(
+        shape,
+        std::array{broadcast_strides(condition.shape(), shape), broadcast_strides(a.shape(), shape),
+                   broadcast_strides(b.shape(), shape)},
+        [&](const auto& at, const auto& steps, Index n) {
+          simd::kernels<T>().select(c + at[0], steps[0], u + at[1], steps[1], v + at[2], steps[2],
+                                    out, n);
+          out += n;
+        });
+  });
+  return y;
+}
+
+Tensor clamp(const Tensor& x, double low, double high) {
+  Tensor y = zip(Binary::maximum, x, low);
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T top = static_cast<T>(high);
+    T* values = y.mutable_data<T>();
+    simd::kernels<T>().zip(Binary::minimum, values, 1, &top, 0, values, y.size());
   });
   return y;
 }
@@ -90,12 +128,12 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   if (!(broadcast(shape, x.shape(), "sum_to") == x.shape())) {
     fail("sum_to: shape {} is no sum of {}", shape, x.shape());
   }
-  Tensor y = x;
+  Shape kept = x.shape();
   int missing = x.rank() - shape.rank();
   for (int axis = 0; axis < x.rank(); ++axis) {
-    if (axis < missing || (shape[axis - missing] == 1 && x.shape()[axis] != 1)) y = sum(y, axis);
+    kept = kept.with(axis, axis < missing ? 1 : shape[axis - missing]);
   }
-  return y.reshape(shape);
+  return reduce(Binary::add, x, kept).reshape(shape);
 }
 
 }  // namespace regrad::ops

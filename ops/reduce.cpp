@@ -7,49 +7,64 @@
 
 namespace regrad::ops {
 
-Tensor sum(const Tensor& x) {
-  return visit(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    Tensor y({}, x.dtype());
-    *y.mutable_data<T>() = simd::kernels<T>().sum(x.data<T>(), x.size());
-    return y;
-  });
-}
-
 namespace {
 
-// out += Σ over n rows of x. Halves are summed apart, so that long sums stay accurate in f32.
 template <class T>
-void add_rows(const T* x, Index n, Index inner, T* out) {
-  auto accumulate = simd::kernels<T>().accumulate;
+T reduce_row(Binary op, const T* x, Index n) {
+  auto& kernels = simd::kernels<T>();
+  if (op == Binary::add) return kernels.sum(x, n);
+  return op == Binary::maximum ? kernels.largest(x, n) : kernels.smallest(x, n);
+}
+
+// n > 0 rows of x to one. Halves are summed apart, so that long sums stay accurate in f32.
+template <class T>
+void reduce_rows(Binary op, const T* x, Index n, Index inner, T* out) {
+  auto zip = simd::kernels<T>().zip;
   if (n <= 256) {
-    for (Index k = 0; k < n; ++k) accumulate(out, x + k * inner, T(1), inner);
+    std::copy_n(x, inner, out);
+    for (Index k = 1; k < n; ++k) zip(op, out, 1, x + k * inner, 1, out, inner);
     return;
   }
-  Tensor half = zeros({inner}, dtype_of<T>());
-  add_rows(x, n / 2, inner, out);
-  add_rows(x + n / 2 * inner, n - n / 2, inner, half.mutable_data<T>());
-  accumulate(out, half.data<T>(), T(1), inner);
+  Tensor half({inner}, dtype_of<T>());
+  reduce_rows(op, x, n / 2, inner, out);
+  reduce_rows(op, x + n / 2 * inner, n - n / 2, inner, half.mutable_data<T>());
+  zip(op, out, 1, half.data<T>(), 1, out, inner);
+}
+
+// The axes [begin, end) at once.
+template <class T>
+Tensor reduce_axes(Binary op, const Tensor& x, int begin, int end) {
+  Index outer = x.shape().product(0, begin), n = x.shape().product(begin, end);
+  Index inner = x.shape().product(end, x.rank());
+  Shape shape = x.shape();
+  for (int axis = begin; axis < end; ++axis) shape = shape.with(axis, 1);
+  Tensor y(shape, x.dtype());
+  const T* in = x.data<T>();
+  T* out = y.mutable_data<T>();
+  if (n == 0) std::fill_n(out, y.size(), T(0));
+  for (Index i = 0; n > 0 && i < outer; ++i) {
+    if (inner == 1) {
+      out[i] = reduce_row(op, in + i * n, n);
+    } else {
+      reduce_rows(op, in + i * n * inner, n, inner, out + i * inner);
+    }
+  }
+  return y;
 }
 
 }  // namespace
 
-Tensor sum(const Tensor& x, int axis) {
-  axis = x.shape().normalise(axis);
-  Index outer = x.shape().product(0, axis), n = x.shape()[axis];
-  Index inner = x.shape().product(axis + 1, x.rank());
-  Tensor y(x.shape().with(axis, 1), x.dtype());
-  visit(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const T* in = x.data<T>();
-    T* out = y.mutable_data<T>();
-    if (inner == 1) {
-      for (Index i = 0; i < outer; ++i) out[i] = simd::kernels<T>().sum(in + i * n, n);
-      return;
+Tensor reduce(Binary op, const Tensor& x, const Shape& kept) {
+  Tensor y = x;
+  for (int end = x.rank(); end > 0;) {
+    int begin = end - 1;
+    while (begin > 0 && kept[begin] == 1 && kept[begin - 1] == 1) --begin;
+    if (x.shape().product(begin, end) != kept.product(begin, end)) {
+      y = visit(x.dtype(),
+                [&](auto zero) { return reduce_axes<decltype(zero)>(op, y, begin, end); });
     }
-    std::fill_n(out, y.size(), T(0));
-    for (Index i = 0; i < outer; ++i) add_rows(in + i * n * inner, n, inner, out + i * inner);
-  });
+    end = begin;
+  }
   return y;
 }
 
@@ -60,20 +75,77 @@ double sum_squares(const Tensor& x) {
   });
 }
 
-std::vector<Index> argmax(const Tensor& x) {
-  Index n = x.rank() ? x.shape()[-1] : 1;
-  if (n == 0) fail("argmax: the last axis of shape {} is empty", x.shape());
-  std::vector<Index> best(static_cast<std::size_t>(x.size() / n));
+namespace {
+
+// f(row, n) of every row along the last axis.
+template <class F>
+Tensor map_rows(const Tensor& x, const F& f) {
+  Tensor y(x.shape().without(-1), x.dtype());
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
+    Index n = x.shape()[-1];
     const T* row = x.data<T>();
-    auto less = [](T a, T b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
-    for (auto& position : best) {
-      position = std::max_element(row, row + n, less) - row;
-      row += n;
+    T* out = y.mutable_data<T>();
+    for (Index i = 0; i < y.size(); ++i, row += n) out[i] = static_cast<T>(f(row, n));
+  });
+  return y;
+}
+
+}  // namespace
+
+Tensor log_sum_exp(const Tensor& x) {
+  return map_rows(
+      x, []<class T>(const T* row, Index n) { return simd::kernels<T>().log_sum_exp(row, n); });
+}
+
+Tensor norm(const Tensor& x) {
+  return map_rows(x, []<class T>(const T* row, Index n) {
+    auto& kernels = simd::kernels<T>();
+    double squares = kernels.sum_squares(row, n);
+    constexpr double lowest = 1e-290;  // squares of smaller numbers lose digits
+    if (n == 0 || (squares >= lowest && std::isfinite(squares))) return std::sqrt(squares);
+    Tensor scaled({n}, dtype_of<T>());
+    T* scratch = scaled.mutable_data<T>();
+    kernels.map(Unary::abs, row, scratch, n);
+    T largest = kernels.largest(scratch, n);
+    if (largest == T(0) || !std::isfinite(largest)) return static_cast<double>(largest);
+    for (Index i = 0; i < n; ++i) scratch[i] /= largest;
+    return static_cast<double>(largest) * std::sqrt(kernels.sum_squares(scratch, n));
+  });
+}
+
+// The rounding of the mean is made good for: Σ (x - m)² - (Σ (x - m))² / n is right for any m near.
+Tensor variance(const Tensor& x, double correction) {
+  Tensor centred({x.shape()[-1]}, x.dtype());
+  return map_rows(x, [&]<class T>(const T* row, Index n) {
+    auto& kernels = simd::kernels<T>();
+    T* scratch = centred.mutable_data<T>();
+    auto size = static_cast<double>(n);
+    kernels.affine(row, T(1), -static_cast<T>(kernels.sum(row, n) / size), scratch, n);
+    double off = kernels.sum(scratch, n);
+    return (kernels.sum_squares(scratch, n) - off * off / size) / (size - correction);
+  });
+}
+
+Tensor cumsum(const Tensor& x, int axis, bool from_end) {
+  axis = x.shape().normalise(axis);
+  Tensor y(x.shape(), x.dtype());
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    Index n = x.shape()[axis], inner = x.shape().product(axis + 1, x.rank());
+    const T* in = x.data<T>();
+    T* out = y.mutable_data<T>();
+    for (Index outer = 0; outer < x.size(); outer += n * inner) {
+      for (Index step = 0; step < n; ++step) {
+        Index at = outer + (from_end ? n - 1 - step : step) * inner;
+        Index before = from_end ? at + inner : at - inner;
+        for (Index i = 0; i < inner; ++i) {
+          out[at + i] = step == 0 ? in[at + i] : out[before + i] + in[at + i];
+        }
+      }
     }
   });
-  return best;
+  return y;
 }
 
 Range range(const Tensor& x) {

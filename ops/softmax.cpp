@@ -1,16 +1,34 @@
 #include "ops/softmax.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/simd/kernels.h"
 
 namespace regrad::ops {
+namespace {
 
-Tensor softmax(const Tensor& x, const Lengths* lengths) {
-  if (x.rank() < (lengths ? 2 : 1)) {
-    fail("softmax: shape {} has no rows{}", x.shape(), lengths ? " [..., batch, time]" : "");
+void require_rows(const Shape& shape, const RowMask& mask, const char* operation) {
+  bool masked = mask.lengths || mask.causal;
+  if (shape.rank() < (masked ? 2 : 1)) {
+    fail("{}: shape {} has no rows{}", operation, shape,
+         mask.causal    ? " [..., queries, keys]"
+         : mask.lengths ? " [..., batch, time]"
+                        : "");
   }
-  if (lengths) require_lengths(*lengths, x.shape()[-1], x.shape()[-2], "softmax");
+  if (mask.lengths) require_lengths(*mask.lengths, shape[-1], shape[-2], operation);
+}
+
+Index valid_entries(const Shape& shape, const RowMask& mask, Index row) {
+  Index n = shape[-1];
+  if (mask.causal) return std::clamp<Index>(row % shape[-2] + 1 + n - shape[-2], 0, n);
+  return mask.lengths ? (*mask.lengths)[row % shape[-2]] : n;
+}
+
+// f(row of x, row of y, number of entries that take part); the others become 0.
+template <class F>
+Tensor by_rows(const Tensor& x, const RowMask& mask, const char* operation, const F& f) {
+  require_rows(x.shape(), mask, operation);
   Tensor y(x.shape(), x.dtype());
   Index n = x.shape()[-1], rows = x.shape().product(0, x.rank() - 1);
   visit(x.dtype(), [&](auto zero) {
@@ -18,111 +36,41 @@ Tensor softmax(const Tensor& x, const Lengths* lengths) {
     const T* in = x.data<T>();
     T* out = y.mutable_data<T>();
     for (Index row = 0; row < rows; ++row, in += n, out += n) {
-      Index valid = lengths ? (*lengths)[row % lengths->batch()] : n;
-      simd::kernels<T>().softmax(in, out, valid);
+      Index valid = valid_entries(x.shape(), mask, row);
+      f(in, out, valid);
       std::fill(out + valid, out + n, T(0));
     }
   });
   return y;
 }
 
-Tensor log_softmax(const Tensor& x) {
-  if (x.rank() < 1) fail("log_softmax: shape {} has no rows", x.shape());
-  Tensor y(x.shape(), x.dtype());
-  Index n = x.shape()[-1], rows = x.shape().product(0, x.rank() - 1);
-  visit(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    auto& kernels = simd::kernels<T>();
-    const T* in = x.data<T>();
-    T* out = y.mutable_data<T>();
-    for (Index row = 0; n > 0 && row < rows; ++row, in += n, out += n) {
-      double normaliser = kernels.log_sum_exp(in, n);
-      T high = static_cast<T>(normaliser), low = static_cast<T>(normaliser - high);
-      kernels.affine(in, T(1), -high, out, n);
-      kernels.affine(out, T(1), -low, out, n);
-    }
-  });
-  return y;
-}
-
-namespace {
-
-void require_labels(const Tensor& logits, const Ids& labels, const Lengths* lengths,
-                    double label_smoothing) {
-  if (logits.rank() < 1 || !(logits.shape().without(-1) == labels.shape())) {
-    fail("cross_entropy: logits {} do not fit labels {}; the last axis holds the classes",
-         logits.shape(), labels.shape());
-  }
-  if (lengths) {
-    if (labels.shape().rank() != 2) {
-      fail("cross_entropy: labels {} with lengths are [time, batch]", labels.shape());
-    }
-    require_lengths(*lengths, labels.shape()[0], labels.shape()[1], "cross_entropy");
-  }
-  if (!(label_smoothing >= 0 && label_smoothing < 1)) {
-    fail("cross_entropy: label smoothing {} is outside of [0, 1)", label_smoothing);
-  }
-}
-
-bool valid(const Lengths* lengths, Index position) {
-  return !lengths || lengths->valid(position / lengths->batch(), position % lengths->batch());
+template <class T>
+void log_softmax_row(const T* x, T* y, Index n) {
+  auto& kernels = simd::kernels<T>();
+  double normaliser = kernels.log_sum_exp(x, n);
+  // Nothing but -∞, the logarithms of 0, stays that.
+  if (normaliser == -std::numeric_limits<double>::infinity()) normaliser = 0;
+  T high = static_cast<T>(normaliser), low = static_cast<T>(normaliser - high);
+  kernels.affine(x, T(1), -high, y, n);
+  kernels.affine(y, T(1), -low, y, n);
 }
 
 }  // namespace
 
-CrossEntropy cross_entropy(const Tensor& logits, const Ids& labels, const Lengths* lengths,
-                           double label_smoothing) {
-  require_labels(logits, labels, lengths, label_smoothing);
-  Index classes = logits.shape()[-1];
-  Tensor log_normaliser = zeros({labels.size()}, DType::f64);
-  double total = 0;
-  visit(logits.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    double* normalisers = log_normaliser.mutable_data<double>();
-    for (Index i = 0; i < labels.size(); ++i) {
-      if (!valid(lengths, i)) continue;
-      Index label = labels[i];
-      if (label < 0 || label >= classes) {
-        fail("cross_entropy: label {} at position {} of labels {} is outside of the {} classes",
-             label, i, labels.shape(), classes);
-      }
-      const T* row = logits.data<T>() + i * classes;
-      normalisers[i] = simd::kernels<T>().log_sum_exp(row, classes);
-      total += (1 - label_smoothing) * (normalisers[i] - row[label]);
-      if (label_smoothing > 0) {
-        double mean = static_cast<double>(simd::kernels<T>().sum(row, classes)) /
-                      static_cast<double>(classes);
-        total += label_smoothing * (normalisers[i] - mean);
-      }
-    }
+Tensor softmax(const Tensor& x, const RowMask& mask) {
+  return by_rows(x, mask, "softmax", []<class T>(const T* in, T* out, Index n) {
+    simd::kernels<T>().softmax(in, out, n);
   });
-  return {scalar(total, logits.dtype()), log_normaliser};
 }
 
-Tensor cross_entropy_backward(const Tensor& logits, const Ids& labels, const Lengths* lengths,
-                              double label_smoothing, const Tensor& log_normaliser, double factor) {
-  Tensor gradient(logits.shape(), logits.dtype());
-  Index classes = logits.shape()[-1];
-  visit(logits.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    auto& kernels = simd::kernels<T>();
-    T* out = gradient.mutable_data<T>();
-    for (Index i = 0; i < labels.size(); ++i, out += classes) {
-      if (!valid(lengths, i)) {
-        std::fill_n(out, classes, T(0));
-        continue;
-      }
-      kernels.exp_minus(logits.data<T>() + i * classes, log_normaliser.data<double>()[i],
-                        static_cast<T>(factor), out, classes);
-      if (label_smoothing > 0) {
-        kernels.affine(out, T(1),
-                       static_cast<T>(-factor * label_smoothing / static_cast<double>(classes)),
-                       out, classes);
-      }
-      out[labels[i]] -= static_cast<T>(factor * (1 - label_smoothing));
-    }
-  });
-  return gradient;
+Tensor log_softmax(const Tensor& x, const RowMask& mask) {
+  return by_rows(x, mask, "log_softmax",
+                 [](const auto* in, auto* out, Index n) { log_softmax_row(in, out, n); });
+}
+
+Tensor keep_valid(const Tensor& x, const RowMask& mask) {
+  return by_rows(x, mask, "keep_valid",
+                 [](const auto* in, auto* out, Index n) { std::copy_n(in, n, out); });
 }
 
 }  // namespace regrad::ops

@@ -123,6 +123,40 @@ TEST_CASE("the fused cross-entropy equals the composed one") {
   }
 }
 
+TEST_CASE(
+    "the fused cross-entropy equals the composed one with an ignored label and class weights") {
+  Rng rng(1);
+  const Ids labels(std::vector<std::int32_t>{0, 5, 2, 3, 3, 99, 1, -7, 99}, {3, 3});
+  const Lengths lengths({3, 2, 1}, 3);
+  for (const double smoothing : {0.0, 0.1}) {
+    for (const bool mean : {true, false}) {
+      const CrossEntropyOptions options{.label_smoothing = smoothing,
+                                        .mean = mean,
+                                        .ignore_index = 3,
+                                        .class_weights = uniform({6}, 0, 2, rng, DType::f64)};
+      compare(
+          [&](const Inputs& v) { return cross_entropy(v[0], labels, lengths, options); },
+          [&](const Inputs& v) { return cross_entropy_composed(v[0], labels, lengths, options); },
+          {with_padding(draw({3, 3, 6}, rng), lengths, 1e3)});
+    }
+  }
+}
+
+TEST_CASE("the fused layer norm equals the composed one") {
+  Rng rng(1);
+  for (const Shape& shape : {Shape{7}, Shape{1}, Shape{3, 1, 5}, Shape{2, 3, 16}, Shape{0, 4}}) {
+    const Tensor x = draw(shape, rng), weight = draw({shape[-1]}, rng),
+                 bias = draw({shape[-1]}, rng);
+    compare([](const Inputs& v) { return layer_norm(v[0], 0.1); },
+            [](const Inputs& v) { return layer_norm_composed(v[0], 0.1); }, {x});
+    compare([](const Inputs& v) { return layer_norm(v[0], v[1]); },
+            [](const Inputs& v) { return layer_norm_composed(v[0], v[1]); }, {x, weight});
+    compare([](const Inputs& v) { return layer_norm(v[0], v[1], v[2]); },
+            [](const Inputs& v) { return layer_norm_composed(v[0], v[1], v[2]); },
+            {x, weight, bias});
+  }
+}
+
 TEST_CASE("composed operations can be differentiated twice") {
   Rng rng(1);
   const Lengths lengths({3, 1}, 3);
@@ -133,7 +167,7 @@ TEST_CASE("composed operations can be differentiated twice") {
     const Var scores = additive_score_composed(query, states, v, lengths) +
                        dot_score_composed(query, states, lengths);
     const Var context = weighted_sum_composed(softmax_composed(scores, lengths), states, lengths);
-    return sum(square(context)) +
+    return sum(square(layer_norm_composed(context, v))) +
            cross_entropy_composed(states, Ids(Shape{3, 2}, 1), lengths, {.label_smoothing = 0.1});
   };
   const auto report = gradcheck(

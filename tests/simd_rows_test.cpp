@@ -60,6 +60,34 @@ TEST_CASE_TEMPLATE("sum, dot and sum_squares", T, float, double) {
   }
 }
 
+TEST_CASE_TEMPLATE("largest and smallest, and a NaN is never lost", T, float, double) {
+  auto& kernels = simd::kernels<T>();
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  Columns<T> one = random_columns<T>(1);
+  for (bool top : {true, false}) {
+    auto kernel = top ? kernels.largest : kernels.smallest;
+    auto run = [&](const Columns<T>& in, Index offset) -> Columns<T> {
+      if (in[0].empty()) return {{T(0)}};
+      return {{kernel(Buffer<T>(offset, in[0]).data(), length(in))}};
+    };
+    check_row<T>(one, run, [&](auto& in, auto& y) {
+      if (in[0].empty()) return;
+      auto [low, high] = std::minmax_element(in[0].begin(), in[0].end());
+      CHECK(y[0] == (top ? *high : *low));
+    });
+    for (std::size_t n = 1; n <= 40; ++n) {
+      for (std::size_t at = 0; at < n; ++at) {
+        for (T best : {T(1e30), nan}) {
+          Column<T> x(n, T(0.5));
+          x[at] = top ? best : -best;
+          T y = kernel(x.data(), static_cast<Index>(n));
+          REQUIRE((std::isnan(best) ? std::isnan(y) : y == x[at]));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("softmax and log_sum_exp", T, float, double) {
   auto& kernels = simd::kernels<T>();
   Columns<T> one = random_columns<T>(1, 10);
@@ -90,6 +118,44 @@ TEST_CASE_TEMPLATE("softmax and log_sum_exp", T, float, double) {
       check_close(y[0], normaliser(in));
     }
   });
+}
+
+TEST_CASE_TEMPLATE("softmax and log_sum_exp of rows that are special", T, float, double) {
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  auto& kernels = simd::kernels<T>();
+  auto softmax = [&](std::vector<T> x) {
+    kernels.softmax(x.data(), x.data(), static_cast<Index>(x.size()));
+    return x;
+  };
+  auto log_sum_exp = [&](const std::vector<T>& x) {
+    return kernels.log_sum_exp(x.data(), static_cast<Index>(x.size()));
+  };
+  for (std::size_t n = 1; n <= 40; ++n) {
+    for (std::size_t at = 0; at < n; ++at) {
+      INFO("size ", n, ", place ", at);
+      std::vector<T> x(n, -inf), one(n, 0);
+      REQUIRE(softmax(x) == one);  // weights over nothing
+      REQUIRE(log_sum_exp(x) == -inf);
+      one[at] = 1;
+      for (T value : {T(-1e4), T(0), T(1e4), T(1e30)}) {
+        x[at] = value;
+        REQUIRE(softmax(x) == one);
+        REQUIRE(log_sum_exp(x) == static_cast<double>(value));
+      }
+      x.assign(n, -std::numeric_limits<T>::max());
+      x[at] = std::numeric_limits<T>::max();
+      REQUIRE(softmax(x) == one);
+      x.assign(n, T(0.5));
+      x[at] = inf;
+      REQUIRE(log_sum_exp(x) == inf);
+      for (T rest : {T(1), -inf, inf}) {  // a NaN is never lost
+        x.assign(n, rest);
+        x[at] = nan;
+        REQUIRE(std::isnan(log_sum_exp(x)));
+        for (T weight : softmax(x)) REQUIRE(std::isnan(weight));
+      }
+    }
+  }
 }
 
 long double sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }

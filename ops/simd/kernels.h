@@ -8,8 +8,48 @@
 // rounding does not depend on its position, as tails run through the same vector code.
 namespace regrad::ops {
 
-enum class Unary { copy, neg, exp, log, square, sqrt, tanh, sigmoid, relu, positive };
-enum class Binary { add, sub, mul, div };
+enum class Unary {
+  copy,
+  neg,
+  abs,
+  sign,      // -1, 0, 1; of NaN 0
+  positive,  // 1 where x > 0, else 0
+  relu,
+  square,
+  sqrt,
+  rsqrt,
+  reciprocal,
+  exp,
+  expm1,
+  log,
+  log1p,
+  sin,
+  cos,
+  tanh,
+  sigmoid,
+  softplus,
+  log_sigmoid,
+  erf,
+  gelu
+};
+enum class Binary {
+  add,
+  sub,
+  mul,
+  div,
+  pow,
+  minimum,  // both keep NaN
+  maximum,
+  share,       // a's part in the gradient of minimum(a, b): 1, 0, or ½ in a tie
+  leaky_relu,  // of x and the slope below 0
+  elu,         // of x and alpha
+  greater,     // comparisons: 1 or 0
+  greater_equal,
+  less,
+  less_equal,
+  equal,
+  not_equal
+};
 
 namespace simd {
 
@@ -25,11 +65,16 @@ struct Kernels {
   void (*map)(Unary op, const T* x, T* y, Index n);
   // a_step and b_step are 1, or 0 for one value that stands for all.
   void (*zip)(Binary op, const T* a, Index a_step, const T* b, Index b_step, T* y, Index n);
+  // y = a where the condition is not 0, else b; steps as above.
+  void (*select)(const T* condition, Index c_step, const T* a, Index a_step, const T* b,
+                 Index b_step, T* y, Index n);
   void (*affine)(const T* x, T scale, T shift, T* y, Index n);
   void (*accumulate)(T* y, const T* x, T factor, Index n);  // y += factor x
 
   // reductions
   T (*sum)(const T* x, Index n);
+  T (*largest)(const T* x, Index n);  // n > 0; both NaN if one is
+  T (*smallest)(const T* x, Index n);
   T (*dot)(const T* a, const T* b, Index n);
   double (*sum_squares)(const T* x, Index n);  // in double: survives 1e20 in f32
 
