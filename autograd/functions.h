@@ -4,14 +4,17 @@
 #include <span>
 #include <vector>
 
-#include "autograd/losses.h"  // the losses of the catalogue
+#include "autograd/attention.h"
+#include "autograd/losses.h"
+#include "autograd/recurrent.h"
 #include "autograd/var.h"
 #include "ops/ids.h"
 #include "ops/matmul.h"
 #include "ops/rearrange.h"
 #include "ops/rng.h"
 
-// Every differentiable function. Shapes broadcast as in NumPy where two tensors meet; types never
+// The catalogue: every differentiable function, here and in attention.h, losses.h and recurrent.h.
+// Shapes broadcast as in NumPy where two tensors meet; types never
 // mix. Whatever cannot be computed throws Error, naming the operation and the shapes.
 namespace regrad {
 
@@ -220,28 +223,6 @@ Var layer_norm(const Var& x, const Var& weight, const Var& bias, double epsilon 
 Var cosine_similarity(const Var& a, const Var& b, double epsilon = 1e-8);
 // Zeroes entries with probability p and divides the others by 1 - p (Srivastava et al. 2014).
 Var dropout(const Var& x, double p, Rng& rng);
-
-// --- recurrent (fused: first derivatives only; the composed twins are in nn/composed.h)
-enum class Direction { forward, backward };
-// GRU gates of one step, PyTorch's convention (reset after the product, blocks r, z, n):
-// r = σ(x_r + h_r), z = σ(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h.
-// from_input, from_hidden [B, 3H]; h [B, H] -> [B, H].
-Var gru_gates(const Var& from_input, const Var& from_hidden, const Var& h);
-// The whole sequence: from_input [T, B, 3H] (W_ih x_t + b_ih), h0 [B, H], weight_hh [3H, H],
-// bias_hh [3H] -> [T, B, H]. A padded step carries the state through.
-Var gru(const Var& from_input, const Var& h0, const Var& weight_hh, const Var& bias_hh,
-        const Lengths& lengths, Direction direction);
-
-// --- attention over keys or values [S, B, ·], a query [B, ·]
-// vᵀ tanh(q + k_s) (Bahdanau, Cho and Bengio 2014): query [B, A], keys [S, B, A], v [A] -> [B, S].
-// Fused: first derivatives only. Padded keys are not read, their scores are 0.
-Var additive_score(const Var& query, const Var& keys, const Var& v, const Lengths& lengths);
-// qᵀ k_s (Luong, Pham and Manning 2015): query [B, D], keys [S, B, D] -> [B, S].
-Var dot_score(const Var& query, const Var& keys, const Lengths& lengths);
-// weights[b, s] x[b]: weights [B, S], x [B, D] -> [S, B, D], 0 where padded.
-Var spread(const Var& weights, const Var& x, const Lengths& lengths);
-// Σ_s weights[b, s] values[s, b]: weights [B, S], values [S, B, D] -> [B, D].
-Var weighted_sum(const Var& weights, const Var& values, const Lengths& lengths);
 
 // --- operators
 inline Var operator+(const Var& a, const Var& b) { return add(a, b); }

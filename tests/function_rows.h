@@ -28,6 +28,7 @@ std::vector<Row> convolution_rows();
 std::vector<Row> normalised_rows();
 std::vector<Row> losses_rows();
 std::vector<Row> recurrent_rows();
+std::vector<Row> attention_rows();
 std::vector<Row> all_rows();     // these together
 std::vector<Row> golden_rows();  // more callables that golden values are for, without inputs
 
