@@ -14,8 +14,8 @@
 #include "ops/rng.h"
 
 // The catalogue: every differentiable function, here and in attention.h, losses.h and recurrent.h.
-// Shapes broadcast as in NumPy where two tensors meet; types never
-// mix. Whatever cannot be computed throws Error, naming the operation and the shapes.
+// Shapes broadcast as in NumPy where two tensors meet; types never mix. Whatever cannot be computed
+// throws Error, naming the operation and the shapes.
 namespace regrad {
 
 // --- elementwise, with broadcasting
