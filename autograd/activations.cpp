@@ -9,16 +9,41 @@ namespace regrad {
 using ops::Binary;
 using ops::Unary;
 
+namespace {
+
+// The gradients in one pass each, as functions that can be differentiated again. They mostly run
+// while nothing records: what the edges capture, though cheap, would then cost more than the rest.
+Var tanh_backward(const Var& g, const Var& y) {  // g (1 - y²)
+  Tensor value = ops::zip(Binary::tanh_backward, g.value(), y.value());
+  if (!Tape::active()) return value;
+  return record("tanh_backward", std::move(value),
+                Edge{g, [y](const Var& gg) { return tanh_backward(gg, y); }},
+                Edge{y, [g, y](const Var& gg) { return mul(mul(gg, g), affine(y, -2, 0)); }});
+}
+
+Var sigmoid_backward(const Var& g, const Var& y) {  // g y (1 - y)
+  Tensor value = ops::zip(Binary::sigmoid_backward, g.value(), y.value());
+  if (!Tape::active()) return value;
+  return record("sigmoid_backward", std::move(value),
+                Edge{g, [y](const Var& gg) { return sigmoid_backward(gg, y); }},
+                Edge{y, [g, y](const Var& gg) { return mul(mul(gg, g), affine(y, -2, 1)); }});
+}
+
+Var relu_backward(const Var& g, const Tensor& x) {  // x > 0 ? g : 0
+  return record("relu_backward", ops::zip(Binary::relu_backward, g.value(), x),
+                Edge{g, [x](const Var& gg) { return relu_backward(gg, x); }});
+}
+
+}  // namespace
+
 Var tanh(const Var& x) {
-  return record(
-      "tanh", ops::map(Unary::tanh, x.value()),
-      Edge{x, [](const Var& g, const Var& y) { return mul(g, affine(square(y), -1, 1)); }});
+  return record("tanh", ops::map(Unary::tanh, x.value()),
+                Edge{x, [](const Var& g, const Var& y) { return tanh_backward(g, y); }});
 }
 
 Var sigmoid(const Var& x) {
-  return record(
-      "sigmoid", ops::map(Unary::sigmoid, x.value()),
-      Edge{x, [](const Var& g, const Var& y) { return mul(g, mul(y, affine(y, -1, 1))); }});
+  return record("sigmoid", ops::map(Unary::sigmoid, x.value()),
+                Edge{x, [](const Var& g, const Var& y) { return sigmoid_backward(g, y); }});
 }
 
 Var log_sigmoid(const Var& x) {
@@ -32,9 +57,8 @@ Var softplus(const Var& x) {
 }
 
 Var relu(const Var& x) {
-  return record(
-      "relu", ops::map(Unary::relu, x.value()),
-      Edge{x, [x](const Var& g) { return mul(g, Var(ops::map(Unary::positive, x.value()))); }});
+  return record("relu", ops::map(Unary::relu, x.value()),
+                Edge{x, [x](const Var& g) { return relu_backward(g, x.value()); }});
 }
 
 Var leaky_relu(const Var& x, double slope) {

@@ -63,16 +63,25 @@ class Tape::Sweep final : public GradientSink {
     if (tape_.options_.check_finite) g_ = g.value();
     if (tape_.steps_[step].joint) return (*tape_.steps_[step].joint)(g.value(), *this);
     for (std::uint32_t e = begin; e < end; ++e) {
-      const auto& [target, pullback] = tape_.edges_[e];
-      if (const Var* x = pullback->outer_factor()) {
-        terms_.push_back({{g.value(), x->value()}, terms_of_[static_cast<std::size_t>(target)]});
-        terms_of_[static_cast<std::size_t>(target)] = static_cast<std::int32_t>(terms_.size() - 1);
-      } else if (pullback->adds()) {
+      const auto& [target, way, pullback] = tape_.edges_[e];
+      if (way == Way::call) {
+        add_to(target, (*pullback)(g).value());
+      } else if (way == Way::pass && e + 1 < end) {
+        add_to(target, g.value());
+      } else if (way == Way::pass) {
+        add_to(target, std::move(g).value());
+      } else if (way == Way::add) {
         pullback->add(g.value(), sum_at(target));
       } else {
-        add_to(target, (*pullback)(g).value());
+        add_term(target, {g.value(), pullback->outer_factor()->value()});
       }
     }
+  }
+
+  void add_term(Node target, ops::OuterProduct product) {
+    auto& newest = terms_of_[static_cast<std::size_t>(target)];
+    terms_.push_back({std::move(product), newest});
+    newest = static_cast<std::int32_t>(terms_.size() - 1);
   }
 
   Tensor& sum_at(Node target) {
@@ -82,17 +91,19 @@ class Tape::Sweep final : public GradientSink {
     return *sum;
   }
 
-  void add_to(Node target, Tensor gradient) {
+  template <class G>
+  void add_to(Node target, G&& gradient) {
     auto& sum = gradients_[static_cast<std::size_t>(target)];
     const Shape& shape = tape_.steps_[static_cast<std::size_t>(target)].shape;
     if (tape_.options_.check_finite) {
       tape_.check_gradient(static_cast<Node>(step_), target, g_, gradient);
     }
-    if (!(gradient.shape() == shape)) gradient = ops::sum_to(gradient, shape);
-    if (sum) {
+    if (!(gradient.shape() == shape)) {
+      add_to(target, ops::sum_to(gradient, shape));
+    } else if (sum) {
       ops::accumulate(*sum, gradient);
     } else {
-      sum = std::move(gradient);
+      sum = std::forward<G>(gradient);
     }
   }
 

@@ -32,7 +32,7 @@ Var scatter_add(const Var& x, int axis, const Ids& index, const Var& source) {
   }
   Tensor y = x.value();
   ops::add_gathered(y, used.value(), axis, index);
-  return record("scatter_add", std::move(y), Edge{x, [](const Var& g) { return g; }},
+  return record("scatter_add", std::move(y), PassEdge{x},
                 Edge{used, [axis, index](const Var& g) { return gather(g, axis, index); }});
 }
 

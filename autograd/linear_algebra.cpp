@@ -73,7 +73,7 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
   return record("linear", ops::linear(x.value(), weight.value(), &bias.value()),
                 Edge{x, [weight, shape = x.shape()](
                             const Var& g) { return reshape(matmul(as_matrix(g), weight), shape); }},
-                WeightEdge{weight, x}, Edge{bias, [](const Var& g) { return g; }});
+                WeightEdge{weight, x}, PassEdge{bias});
 }
 
 Var Recorder::Outer::operator()(const Var& g) const {

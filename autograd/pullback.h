@@ -13,11 +13,19 @@ class Pullback {
  public:
   virtual ~Pullback() = default;
   virtual Var operator()(const Var& g) const = 0;
-  // Whether add(g, sum) adds the gradient to `sum` in place.
-  virtual bool adds() const { return false; }
+  // Of an AddingEdge: adds the gradient to `sum` in place.
   virtual void add(const Tensor&, Tensor&) const {}
-  // Non-null for a weight's gradient gᵀx: the x. The tape gathers such terms into one product.
+  // Of a WeightEdge, whose gradient is gᵀx: the x.
   virtual const Var* outer_factor() const { return nullptr; }
+};
+
+// What the tape does along an edge.
+enum class Way : std::uint8_t {
+  call,   // the pullback
+  pass,   // the gradient on as it is; there is no pullback
+  add,    // in place
+  outer,  // gather the terms gᵀx of a weight into one product
+  joint   // the step's joint pullback covers it; there is none of its own
 };
 
 // Where a fused operation leaves the gradients of its inputs.

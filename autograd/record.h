@@ -24,7 +24,12 @@ struct Edge {
 template <class F>
 Edge(const Var&, F) -> Edge<F>;
 
-// The same with a second way for the first derivative: add(const Tensor& g, Tensor& sum) adds the
+// An input to which the gradient passes as it is.
+struct PassEdge {
+  const Var& input;
+};
+
+// As Edge with a second way for the first derivative: add(const Tensor& g, Tensor& sum) adds the
 // gradient in place, where a pullback would make a large and mostly empty tensor.
 template <class F, class A>
 struct AddingEdge {
@@ -79,7 +84,7 @@ class Recorder {
     if (!watches_any(tape, name, inputs)) return Var(std::move(value));
     if (tape->options_.check_finite) tape->check_values(name, value, inputs);
     Var y = tape->begin_step(name, std::move(value));
-    for (const Var* input : inputs) tape->add_edge(*input, nullptr);
+    for (const Var* input : inputs) tape->add_edge(*input, Way::joint, nullptr);
     using J = Joint<std::decay_t<F>>;
     tape->steps_.back().joint = new (tape->arena_.allocate<J>()) J(std::forward<F>(pullback));
     return y;
@@ -103,7 +108,6 @@ class Recorder {
   struct Adding final : Pullback {
     Adding(F&& f, A&& a) : function(std::move(f)), add_in_place(std::move(a)) {}
     Var operator()(const Var& g) const override { return function(g); }
-    bool adds() const override { return true; }
     void add(const Tensor& g, Tensor& sum) const override { add_in_place(g, sum); }
     F function;
     A add_in_place;
@@ -129,24 +133,29 @@ class Recorder {
 
   // An input that needs no gradient loses its pullback, and with it all that it captured.
   template <class P, class... Arguments>
-  static void add_pullback(Tape& tape, const Var& input, Arguments&&... arguments) {
+  static void add_pullback(Tape& tape, const Var& input, Way way, Arguments&&... arguments) {
     if (!input.watched()) return;
-    tape.add_edge(input, new (tape.arena_.allocate<P>()) P(std::forward<Arguments>(arguments)...));
+    tape.add_edge(input, way,
+                  new (tape.arena_.allocate<P>()) P(std::forward<Arguments>(arguments)...));
+  }
+  static void add(Tape& tape, const Var&, PassEdge&& edge) {
+    if (edge.input.watched()) tape.add_edge(edge.input, Way::pass, nullptr);
   }
   template <class F>
   static void add(Tape& tape, const Var& y, Edge<F>&& edge) {
     if constexpr (std::is_invocable_v<F, const Var&, const Var&>) {
-      add_pullback<FunctionOfOutput<F>>(tape, edge.input, std::move(edge.pullback), y);
+      add_pullback<FunctionOfOutput<F>>(tape, edge.input, Way::call, std::move(edge.pullback), y);
     } else {
-      add_pullback<Function<F>>(tape, edge.input, std::move(edge.pullback));
+      add_pullback<Function<F>>(tape, edge.input, Way::call, std::move(edge.pullback));
     }
   }
   template <class F, class A>
   static void add(Tape& tape, const Var&, AddingEdge<F, A>&& edge) {
-    add_pullback<Adding<F, A>>(tape, edge.input, std::move(edge.pullback), std::move(edge.add));
+    add_pullback<Adding<F, A>>(tape, edge.input, Way::add, std::move(edge.pullback),
+                               std::move(edge.add));
   }
   static void add(Tape& tape, const Var&, WeightEdge&& edge) {
-    add_pullback<Outer>(tape, edge.input, edge.x);
+    add_pullback<Outer>(tape, edge.input, Way::outer, edge.x);
   }
 };
 

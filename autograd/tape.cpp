@@ -85,11 +85,6 @@ Var Tape::begin_step(const char* name, Tensor value) {
   return Var(std::move(value), serial_, node);
 }
 
-std::uint32_t Tape::edges_end(std::size_t step) const {
-  return step + 1 < steps_.size() ? steps_[step + 1].first_edge
-                                  : static_cast<std::uint32_t>(edges_.size());
-}
-
 void Tape::release_step(std::size_t step) {
   for (std::uint32_t e = steps_[step].first_edge; e < edges_end(step); ++e) {
     if (Pullback* pullback = std::exchange(edges_[e].pullback, nullptr)) pullback->~Pullback();

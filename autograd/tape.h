@@ -65,7 +65,8 @@ class Tape {
   using Node = std::int32_t;
   struct EdgeRecord {
     Node target;
-    Pullback* pullback;  // nullptr where the step's joint pullback covers it
+    Way way;
+    Pullback* pullback;
   };
   struct Step {
     const char* name;
@@ -100,8 +101,13 @@ class Tape {
   // Where in the model a step is: the module of the nearest parameter that leads to it.
   std::string place(Node step) const;
   const Leaf* leaf_at(Node step) const;
-  void add_edge(const Var& input, Pullback* pullback) { edges_.push_back({input.node_, pullback}); }
-  std::uint32_t edges_end(std::size_t step) const;
+  void add_edge(const Var& input, Way way, Pullback* pullback) {
+    edges_.push_back({input.node_, way, pullback});
+  }
+  std::uint32_t edges_end(std::size_t step) const {
+    return step + 1 < steps_.size() ? steps_[step + 1].first_edge
+                                    : static_cast<std::uint32_t>(edges_.size());
+  }
   void release_step(std::size_t step);
   // For each step up to `last`: whether it depends on one of xs.
   List<char> dependents(std::span<const Var> xs, Node last) const;

@@ -16,7 +16,8 @@ class Var {
   Var(Tensor value) : value_(std::move(value)) {}  // NOLINT: implicit by design
   Var(const Parameter& parameter);                 // NOLINT: implicit by design
 
-  const Tensor& value() const { return value_; }
+  const Tensor& value() const& { return value_; }
+  Tensor value() && { return std::move(value_); }
   const Shape& shape() const { return value_.shape(); }
   DType dtype() const { return value_.dtype(); }
   int rank() const { return value_.rank(); }

@@ -9,10 +9,11 @@ namespace regrad::ops {
 namespace {
 
 std::string_view name(Binary op) {
-  constexpr std::string_view names[] = {"add",        "sub",        "mul",     "div",
-                                        "pow",        "minimum",    "maximum", "share",
-                                        "leaky_relu", "elu",        "greater", "greater_equal",
-                                        "less",       "less_equal", "equal",   "not_equal"};
+  static constexpr std::string_view names[] = {
+      "add",           "sub",     "mul",           "div",  "pow",           "minimum",
+      "maximum",       "share",   "leaky_relu",    "elu",  "tanh_backward", "sigmoid_backward",
+      "relu_backward", "greater", "greater_equal", "less", "less_equal",    "equal",
+      "not_equal"};
   return names[static_cast<int>(op)];
 }
 
@@ -28,14 +29,15 @@ Tensor map(Unary op, const Tensor& x) {
 }
 
 Tensor zip(Binary op, const Tensor& a, const Tensor& b) {
-  require_same_dtype(a, b, name(op));
-  Tensor y(broadcast(a.shape(), b.shape(), name(op)), a.dtype());
+  if (a.dtype() != b.dtype()) require_same_dtype(a, b, name(op));
+  const bool same = a.shape() == b.shape();
+  Tensor y(same ? a.shape() : broadcast(a.shape(), b.shape(), name(op)), a.dtype());
   visit(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     auto kernel = simd::kernels<T>().zip;
     const T *u = a.data<T>(), *v = b.data<T>();
     T* out = y.mutable_data<T>();
-    if (a.shape() == b.shape()) return kernel(op, u, 1, v, 1, out, y.size());
+    if (same) return kernel(op, u, 1, v, 1, out, y.size());
     for_each_run(y.shape(), broadcast_strides(a.shape(), y.shape()),
                  broadcast_strides(b.shape(), y.shape()),
                  [&](Index i, Index j, Index a_step, Index b_step, Index n) {

@@ -65,6 +65,9 @@ struct Elementwise {
   }
   static B leaky_relu(const B& x, const B& slope) { return choose(x > B(T(0)), x, slope * x); }
   static B elu(const B& x, const B& alpha) { return choose(x > B(T(0)), x, alpha * F::expm1(x)); }
+  static B tanh_backward(const B& g, const B& y) { return g * (T(1) - y * y); }
+  static B sigmoid_backward(const B& g, const B& y) { return g * (y * (T(1) - y)); }
+  static B relu_backward(const B& g, const B& x) { return choose(x > B(T(0)), g, B(T(0))); }
   static B greater(const B& a, const B& b) { return choose(a > b, 1, 0); }
   static B greater_equal(const B& a, const B& b) { return choose(a >= b, 1, 0); }
   static B less(const B& a, const B& b) { return choose(a < b, 1, 0); }
@@ -89,10 +92,13 @@ struct Elementwise {
     using Loop = void (*)(const T*, Index, const T*, Index, T*, Index);
     static constexpr Loop loops[] = {
         // in the order of Binary
-        each_pair<add>,        each_pair<sub>,        each_pair<mul>,     each_pair<div>,
-        each_pair<pow>,        each_pair<minimum>,    each_pair<maximum>, each_pair<share>,
-        each_pair<leaky_relu>, each_pair<elu>,        each_pair<greater>, each_pair<greater_equal>,
-        each_pair<less>,       each_pair<less_equal>, each_pair<equal>,   each_pair<not_equal>};
+        each_pair<add>,           each_pair<sub>,           each_pair<mul>,
+        each_pair<div>,           each_pair<pow>,           each_pair<minimum>,
+        each_pair<maximum>,       each_pair<share>,         each_pair<leaky_relu>,
+        each_pair<elu>,           each_pair<tanh_backward>, each_pair<sigmoid_backward>,
+        each_pair<relu_backward>, each_pair<greater>,       each_pair<greater_equal>,
+        each_pair<less>,          each_pair<less_equal>,    each_pair<equal>,
+        each_pair<not_equal>};
     static_assert(std::size(loops) == static_cast<std::size_t>(Binary::not_equal) + 1);
     loops[static_cast<std::size_t>(op)](a, a_step, b, b_step, y, n);
   }

@@ -40,16 +40,20 @@ enum class Binary {
   pow,
   minimum,  // both keep NaN
   maximum,
-  share,       // a's part in the gradient of minimum(a, b): 1, 0, or ½ in a tie
-  leaky_relu,  // of x and the slope below 0
-  elu,         // of x and alpha
-  greater,     // comparisons: 1 or 0
+  share,             // a's part in the gradient of minimum(a, b): 1, 0, or ½ in a tie
+  leaky_relu,        // of x and the slope below 0
+  elu,               // of x and alpha
+  tanh_backward,     // g and y: g (1 - y²)
+  sigmoid_backward,  // g and y: g y (1 - y)
+  relu_backward,     // g and x: x > 0 ? g : 0
+  greater,           // comparisons: 1 or 0
   greater_equal,
   less,
   less_equal,
   equal,
   not_equal
 };
+enum class Nonlinearity { tanh, relu };  // of the plain recurrent layer
 
 namespace simd {
 
@@ -84,7 +88,15 @@ struct Kernels {
   double (*log_sum_exp)(const T* x, Index n);
   void (*exp_minus)(const T* x, double shift, T factor, T* y, Index n);  // factor e^(x - shift)
 
-  // one sequence at one step; `kept` holds r, z, n and the hidden part of n: 4H
+  // one sequence at one step
+  void (*rnn)(Nonlinearity f, const T* from_input, const T* from_hidden, T* h_next, Index size);
+  void (*rnn_backward)(Nonlinearity f, const T* g, const T* h_next, T* g_gates, Index size);
+  // `kept` holds i, f, g, o and tanh(c'): 5H. g_c may be g_c_next.
+  void (*lstm)(const T* from_input, const T* from_hidden, const T* c, T* h_next, T* c_next, T* kept,
+               Index size);
+  void (*lstm_backward)(const T* g_h, const T* g_c_next, const T* kept, const T* c, T* g_gates,
+                        T* g_c, Index size);
+  // `kept` holds r, z, n and the hidden part of n: 4H
   void (*gru)(const T* from_input, const T* from_hidden, const T* h, T* h_next, T* kept,
               Index size);
   void (*gru_backward)(const T* g, const T* kept, const T* h, T* g_input, T* g_hidden, T* g_h,
