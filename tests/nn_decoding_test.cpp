@@ -23,6 +23,18 @@ using Tokens = std::vector<std::int32_t>;
 constexpr std::int32_t bos = 2, eos = 3;
 constexpr Index classes = 6;
 
+std::vector<Tokens> tokens_of(const std::vector<Hypothesis>& hypotheses) {
+  std::vector<Tokens> tokens;
+  for (const Hypothesis& found : hypotheses) tokens.push_back(found.tokens);
+  return tokens;
+}
+
+std::vector<bool> finished_of(const std::vector<Hypothesis>& hypotheses) {
+  std::vector<bool> finished;
+  for (const Hypothesis& found : hypotheses) finished.push_back(found.finished);
+  return finished;
+}
+
 // Gives fixed logits [B, V] at every step, whatever came before.
 DecoderStep constant_step(const Tensor& logits) {
   return [logits](const Ids&, DecoderState&) { return DecoderOutput{logits, {}}; };
@@ -58,8 +70,8 @@ struct Model : Module {
     visitor("attention", attention);
     visitor("output", output);
   }
-  GreedyResult decode(const Tensor& annotations, const Lengths& lengths,
-                      const std::vector<Index>& limits) const {
+  std::vector<Hypothesis> decode(const Tensor& annotations, const Lengths& lengths,
+                                 const std::vector<Index>& limits) const {
     const AttentionMemory memory = attention.prepare(annotations, lengths);
     const DecoderStep step = [&](const Ids& previous, DecoderState& state) {
       const AttentionOutput attended = attention(state[0], memory);
@@ -84,37 +96,37 @@ TEST_CASE("greedy takes the likeliest token and adds up log probabilities, <eos>
     return DecoderOutput{start ? first : Tensor(tensor({{0, 0, 0, 7, 0, 0}, {1, 1, 1, 1, 9, 1}})),
                          {}};
   };
-  const GreedyResult result = greedy(step, {}, Lengths::full(1, 2), {bos, eos, {5, 5}});
-  CHECK(result.tokens == std::vector<Tokens>{{4}, {}});
-  CHECK(result.finished == std::vector<bool>{true, true});
-  CHECK(result.attention.empty());
+  const std::vector<Hypothesis> result = greedy(step, {}, Lengths::full(1, 2), {bos, eos, {5, 5}});
+  CHECK(tokens_of(result) == std::vector<Tokens>{{4}, {}});
+  CHECK(finished_of(result) == std::vector<bool>{true, true});
+  CHECK(result[0].attention.shape() == Shape{0});
   const double step_one = std::log(std::exp(5.0) / (std::exp(5.0) + std::exp(1.0) + 4));
   const double step_two = std::log(std::exp(7.0) / (std::exp(7.0) + 5));
-  CHECK(result.log_probability[0] == doctest::Approx(step_one + step_two));
-  CHECK(result.log_probability[1] ==
+  CHECK(result[0].log_probability == doctest::Approx(step_one + step_two));
+  CHECK(result[1].log_probability ==
         doctest::Approx(std::log(std::exp(9.0) / (std::exp(9.0) + 5))));
 }
 
 TEST_CASE("equal logits give the lowest id") {
-  const GreedyResult result =
+  const std::vector<Hypothesis> result =
       greedy(constant_step(tensor({{1, 2, 2, 0, 2, 1}, {3, 3, 3, 3, 3, 3}})), {},
              Lengths::full(1, 2), {bos, eos, {2, 1}});
-  CHECK(result.tokens == std::vector<Tokens>{{1, 1}, {0}});
+  CHECK(tokens_of(result) == std::vector<Tokens>{{1, 1}, {0}});
 }
 
 TEST_CASE("each sentence stops at its <eos> or its own limit") {
-  const GreedyResult result = greedy(counting_step({2, 0, 9, 3}), {Var(scalar(0))},
-                                     Lengths::full(1, 4), {bos, eos, {5, 5, 4, 3}});
-  CHECK(result.tokens == std::vector<Tokens>{{4, 4}, {}, {4, 4, 4, 4}, {5, 5, 5}});
-  CHECK(result.finished == std::vector<bool>{true, true, false, true});
+  const std::vector<Hypothesis> result = greedy(counting_step({2, 0, 9, 3}), {Var(scalar(0))},
+                                                Lengths::full(1, 4), {bos, eos, {5, 5, 4, 3}});
+  CHECK(tokens_of(result) == std::vector<Tokens>{{4, 4}, {}, {4, 4, 4, 4}, {5, 5, 5}});
+  CHECK(finished_of(result) == std::vector<bool>{true, true, false, true});
 }
 
 TEST_CASE("limits of 0 and empty batches are fine") {
-  const GreedyResult result =
+  const std::vector<Hypothesis> result =
       greedy(counting_step({2, 0}), {Var(scalar(0))}, Lengths::full(1, 2), {bos, eos, {0, 0}});
-  CHECK(result.tokens == std::vector<Tokens>{{}, {}});
-  CHECK(result.finished == std::vector<bool>{false, true});
-  CHECK(greedy(counting_step({}), {}, Lengths::full(1, 0), {bos, eos, {}}).tokens.empty());
+  CHECK(tokens_of(result) == std::vector<Tokens>{{}, {}});
+  CHECK(finished_of(result) == std::vector<bool>{false, true});
+  CHECK(greedy(counting_step({}), {}, Lengths::full(1, 0), {bos, eos, {}}).empty());
 }
 
 TEST_CASE("greedy records nothing") {
@@ -137,19 +149,19 @@ TEST_CASE("a sentence decodes alone as it does among others") {
     const Lengths lengths({5, 1, 3, 0, 4}, 5);
     const Tensor annotations = normal({5, 5, 4}, 0, 2, rng, DType::f64);
     const std::vector<Index> limits{6, 3, 5, 2, 7};
-    const GreedyResult all = model.decode(annotations, lengths, limits);
+    const std::vector<Hypothesis> all = model.decode(annotations, lengths, limits);
     for (std::size_t b = 0; b < limits.size(); ++b) {
       const auto index = static_cast<Index>(b);
       const Index steps = std::max<Index>(lengths[index], 1);
       const Tensor own = slice(slice(annotations, 0, 0, steps), 1, index, index + 1).value();
-      const GreedyResult alone = model.decode(
+      const std::vector<Hypothesis> alone = model.decode(
           own, Lengths({static_cast<std::int32_t>(lengths[index])}, steps), {limits[b]});
-      CHECK(alone.tokens[0] == all.tokens[b]);
-      CHECK(alone.finished[0] == all.finished[b]);
-      CHECK(alone.log_probability[0] == doctest::Approx(all.log_probability[b]).epsilon(1e-12));
-      CHECK(difference(alone.attention[0], all.attention[b]) < 1e-12);
-      CHECK(all.attention[b].shape() ==
-            Shape{static_cast<Index>(all.tokens[b].size()), lengths[index]});
+      CHECK(alone[0].tokens == all[b].tokens);
+      CHECK(alone[0].finished == all[b].finished);
+      CHECK(alone[0].log_probability == doctest::Approx(all[b].log_probability).epsilon(1e-12));
+      CHECK(difference(alone[0].attention, all[b].attention) < 1e-12);
+      CHECK(all[b].attention.shape() ==
+            Shape{static_cast<Index>(all[b].tokens.size()), lengths[index]});
     }
   }
 }
@@ -166,7 +178,7 @@ TEST_CASE("logits that are not finite and shapes that do not fit are named error
   }
   // A forbidden token has the logit -infinity.
   const DecoderStep masked = constant_step(tensor({{-infinity, 0, 0, 1, 0, 0}}));
-  CHECK(greedy(masked, {}, Lengths::full(1, 1), {bos, eos, {3}}).finished[0]);
+  CHECK(greedy(masked, {}, Lengths::full(1, 1), {bos, eos, {3}})[0].finished);
   const DecoderStep three = constant_step(zeros({3, classes}));
   CHECK(contains(message_of([&] {
                    greedy(three, {}, Lengths::full(1, 2), {bos, eos, {3, 3}});

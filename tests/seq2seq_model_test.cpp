@@ -77,7 +77,7 @@ Ids with_padding(Ids ids, const Lengths& lengths, std::int32_t garbage) {
   return ids;
 }
 
-GreedyResult decode(const Model& model, const Batch& batch) {
+std::vector<Hypothesis> decode(const Model& model, const Batch& batch) {
   const Encoded source = model.encoder(batch.source, batch.source_lengths, nullptr);
   const auto limits = std::vector<Index>(batch.examples.size(), 12);
   return greedy(model.decoder.stepper(source), {model.decoder.initial_state(source)},
@@ -164,12 +164,12 @@ TEST_CASE("an example alone gives what it gives among others") {
 
 TEST_CASE("a greedy translation does not depend on the batch around it") {
   const Model model = make_model(tiny());
-  const GreedyResult together = decode(model, whole_batch());
+  const std::vector<Hypothesis> together = decode(model, whole_batch());
   for (const std::size_t i : {0, 1, 2}) {
-    const GreedyResult alone = decode(model, make_batch(examples(), {i}));
-    CHECK(alone.tokens[0] == together.tokens[i]);
-    CHECK(difference(alone.attention[0], together.attention[i]) < 1e-12);
-    CHECK(alone.log_probability[0] == doctest::Approx(together.log_probability[i]).epsilon(1e-12));
+    const std::vector<Hypothesis> alone = decode(model, make_batch(examples(), {i}));
+    CHECK(alone[0].tokens == together[i].tokens);
+    CHECK(difference(alone[0].attention, together[i].attention) < 1e-12);
+    CHECK(alone[0].log_probability == doctest::Approx(together[i].log_probability).epsilon(1e-12));
   }
 }
 
@@ -195,8 +195,8 @@ TEST_CASE("<pad>, <unk> and <bos> are never produced") {
     bias.mutable_data<double>()[id] = 100;
   }
   model.decoder.output.bias.assign(bias);
-  for (const auto& tokens : decode(model, whole_batch()).tokens) {
-    for (const Id token : tokens) CHECK(token > Vocabulary::eos);
+  for (const Hypothesis& found : decode(model, whole_batch())) {
+    for (const Id token : found.tokens) CHECK(token > Vocabulary::eos);
   }
 }
 

@@ -24,7 +24,7 @@ std::vector<Index> limits(const Translator& translator, const Lengths& source) {
   return limits;
 }
 
-GreedyResult decode(const Translator& translator, const Encoded& source) {
+std::vector<Hypothesis> decode(const Translator& translator, const Encoded& source) {
   const Decoder& decoder = translator.model.decoder;
   return greedy(decoder.stepper(source), {decoder.initial_state(source)}, source.lengths,
                 {Vocabulary::bos, Vocabulary::eos, limits(translator, source.lengths)});
@@ -48,7 +48,7 @@ std::vector<double> negative_log_likelihoods(const Var& logits, const Batch& bat
 
 struct BatchResult {
   std::vector<double> nll;
-  GreedyResult decoded;
+  std::vector<Hypothesis> decoded;
 };
 
 BatchResult evaluate_batch(const Translator& translator, const Batch& batch) {
@@ -72,11 +72,11 @@ std::vector<Translation> translate(const Translator& translator,
   }
   for (const Indices& indices : sorted_batches(examples, batch_size)) {
     const Batch batch = make_batch(examples, indices);
-    GreedyResult result =
+    const std::vector<Hypothesis> result =
         decode(translator, translator.model.encoder(batch.source, batch.source_lengths, nullptr));
     for (std::size_t j = 0; j < indices.size(); ++j) {
-      translations[places[indices[j]]] = {translator.target.decode(result.tokens[j]),
-                                          result.attention[j], result.finished[j]};
+      translations[places[indices[j]]] = {translator.target.decode(result[j].tokens),
+                                          result[j].attention, result[j].finished};
     }
   }
   return translations;
@@ -97,7 +97,7 @@ std::optional<Evaluation> evaluate(const Translator& translator, const std::vect
     for (std::size_t j = 0; j < indices.size(); ++j) {
       const TextPair& pair = pairs[indices[j]];
       Sentence& hypothesis = evaluation.hypotheses[indices[j]];
-      hypothesis = translator.target.decode(result.decoded.tokens[j]);
+      hypothesis = translator.target.decode(result.decoded[j].tokens);
       evaluation.metrics.add(hypothesis, pair.target, pair.source.size(), result.nll[j],
                              pair.target.size() + 1);
     }
