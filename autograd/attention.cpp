@@ -2,6 +2,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
+#include "ops/sparsemax.h"
 
 namespace regrad {
 
@@ -51,6 +52,64 @@ Var spread(const Var& weights, const Var& x, const Lengths& lengths) {
       "spread", std::move(y),
       Edge{weights, [x, lengths](const Var& g) { return dot_score(x, g, lengths); }},
       Edge{x, [weights, lengths](const Var& g) { return weighted_sum(weights, g, lengths); }});
+}
+
+namespace {
+
+// J g of sparsemax: g - mean of g over the support S there, 0 elsewhere.
+Var sparsemax_pullback(const Var& g, const Var& y) {
+  const Tensor support = greater(y, 0);
+  const Var inside = where(support, g, 0);
+  const Var size = maximum(sum(Var(support), {-1}, true), 1);
+  return where(support, sub(inside, div(sum(inside, {-1}, true), size)), 0);
+}
+
+// J g of 1.5-entmax: r (g - Σ r g / Σ r) with r = √y (Peters, Niculae and Martins 2019).
+Var entmax_pullback(const Var& g, const Var& y) {
+  const Tensor support = greater(y, 0);
+  // √ has no derivative at 0, so that it must not see the zeros.
+  const Var root = where(support, sqrt(where(support, y, 1)), 0);
+  const Var inside = where(support, g, 0);
+  const Var total = sum(root, {-1}, true);
+  const Var size = where(greater(total, 0), total, 1);
+  return mul(root, sub(inside, div(sum(mul(root, inside), {-1}, true), size)));
+}
+
+}  // namespace
+
+Var sparsemax(const Var& x) {
+  return record("sparsemax", ops::sparsemax(x.value()), Edge{x, sparsemax_pullback});
+}
+
+Var sparsemax(const Var& x, const Lengths& lengths) {
+  return record("sparsemax", ops::sparsemax(x.value(), &lengths), Edge{x, sparsemax_pullback});
+}
+
+Var entmax(const Var& x) {
+  return record("entmax", ops::entmax(x.value()), Edge{x, entmax_pullback});
+}
+
+Var entmax(const Var& x, const Lengths& lengths) {
+  return record("entmax", ops::entmax(x.value(), &lengths), Edge{x, entmax_pullback});
+}
+
+Var monotonic_alignment(const Var& logits, const Var& previous, const Lengths& lengths) {
+  auto pullback = [e = logits.value(), a = previous.value(), lengths](const Tensor& g,
+                                                                      GradientSink& sink) {
+    auto wanted = [&](int input) { return sink.wants(input) ? &sink.accumulator(input) : nullptr; };
+    ops::monotonic_alignment_backward(g, e, a, lengths, wanted(0), wanted(1));
+  };
+  return record_fused("monotonic_alignment",
+                      ops::monotonic_alignment(logits.value(), previous.value(), lengths),
+                      {&logits, &previous}, std::move(pullback));
+}
+
+Var straight_through(const Tensor& hard, const Var& soft) {
+  require_same_dtype(hard, soft.value(), "straight_through");
+  if (!(hard.shape() == soft.shape())) {
+    fail("straight_through: shapes {} and {} differ", hard.shape(), soft.shape());
+  }
+  return record("straight_through", hard, Edge{soft, [](const Var& g) { return g; }});
 }
 
 }  // namespace regrad

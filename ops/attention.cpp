@@ -1,6 +1,7 @@
 #include "ops/attention.h"
 
-#include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "ops/simd/kernels.h"
 
@@ -37,6 +38,25 @@ Tensor score_tensor(const Lengths& lengths, DType dtype) {
   Shape shape{lengths.batch(), lengths.time()};
   return lengths.has_padding() ? zeros(shape, dtype) : Tensor(shape, dtype);
 }
+
+// One row of the monotonic recursion, in double: stop and go on are p and 1 - p, each exact to its
+// last bits though the other be nearly 1; reach is q.
+struct MonotonicRow {
+  std::vector<double> stop, go_on, reach;
+
+  template <class T>
+  void read(const T* logits, const T* previous, Index n) {
+    stop.resize(static_cast<std::size_t>(n));
+    go_on = reach = stop;
+    double arriving = 0;
+    for (std::size_t s = 0; s < stop.size(); ++s) {
+      stop[s] = 1 / (1 + std::exp(-static_cast<double>(logits[s])));
+      go_on[s] = 1 / (1 + std::exp(static_cast<double>(logits[s])));
+      reach[s] = arriving + previous[s];
+      arriving = go_on[s] * reach[s];
+    }
+  }
+};
 
 }  // namespace
 
@@ -126,6 +146,49 @@ void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths
       simd::kernels<T>().accumulate(out + row * size, x.data<T>() + b * size,
                                     weights.data<T>()[b * lengths.time() + s], size);
     });
+  });
+}
+
+Tensor monotonic_alignment(const Tensor& logits, const Tensor& previous, const Lengths& lengths) {
+  require_same_dtype(logits, previous, "monotonic_alignment");
+  require_weights("monotonic_alignment", logits, lengths);
+  require_weights("monotonic_alignment", previous, lengths);
+  Tensor weights = score_tensor(lengths, logits.dtype());
+  visit(logits.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* out = weights.mutable_data<T>();
+    MonotonicRow row;
+    for (Index b = 0; b < lengths.batch(); ++b) {
+      const Index first = b * lengths.time();
+      row.read(logits.data<T>() + first, previous.data<T>() + first, lengths[b]);
+      for (std::size_t s = 0; s < row.stop.size(); ++s) {
+        out[first + static_cast<Index>(s)] = static_cast<T>(row.stop[s] * row.reach[s]);
+      }
+    }
+  });
+  return weights;
+}
+
+void monotonic_alignment_backward(const Tensor& g, const Tensor& logits, const Tensor& previous,
+                                  const Lengths& lengths, Tensor* g_logits, Tensor* g_previous) {
+  visit(g.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* to_logits = g_logits ? g_logits->mutable_data<T>() : nullptr;
+    T* to_previous = g_previous ? g_previous->mutable_data<T>() : nullptr;
+    MonotonicRow row;
+    for (Index b = 0; b < lengths.batch(); ++b) {
+      const Index first = b * lengths.time();
+      row.read(logits.data<T>() + first, previous.data<T>() + first, lengths[b]);
+      double g_reach = 0;  // of q_{s+1}, then of q_s
+      for (Index s = lengths[b] - 1; s >= 0; --s) {
+        const auto i = static_cast<std::size_t>(s);
+        const double g_weight = g.data<T>()[first + s];
+        const double g_stop = (g_weight - g_reach) * row.reach[i];
+        if (to_logits) to_logits[first + s] += static_cast<T>(g_stop * row.stop[i] * row.go_on[i]);
+        g_reach = g_weight * row.stop[i] + g_reach * row.go_on[i];
+        if (to_previous) to_previous[first + s] += static_cast<T>(g_reach);
+      }
+    }
   });
 }
 

@@ -21,4 +21,10 @@ Tensor weighted_sum(const Tensor& weights, const Tensor& values, const Lengths& 
 // y[s, b] += weights[b, s] x[b]: weights [B, S], x [B, D], y [S, B, D].
 void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths& lengths);
 
+// p_s q_s with p = σ(logits) and q_s = (1 - p_{s-1}) q_{s-1} + previous_s, 0 where padded: [B, S].
+Tensor monotonic_alignment(const Tensor& logits, const Tensor& previous, const Lengths& lengths);
+// Adds the gradients for g [B, S] to those that are given.
+void monotonic_alignment_backward(const Tensor& g, const Tensor& logits, const Tensor& previous,
+                                  const Lengths& lengths, Tensor* g_logits, Tensor* g_previous);
+
 }  // namespace regrad::ops

@@ -17,6 +17,19 @@ std::vector<Row> attention_rows() {
       {"spread",
        {random({3, 4}), random({3, 2})},
        [](auto x) { return spread(x[0], x[1], uneven); }},
+      {"sparsemax", {random({4, 5}, -1, 1)}, [](auto x) { return sparsemax(x[0]); }},
+      {"sparsemax lengths",
+       {random({2, 3, 4}, -0.5, 0.5)},
+       [](auto x) { return sparsemax(x[0], uneven); }},
+      {"entmax", {random({4, 5})}, [](auto x) { return entmax(x[0]); }},
+      {"entmax lengths", {random({2, 3, 4})}, [](auto x) { return entmax(x[0], uneven); }},
+      {"monotonic_alignment",
+       {random({3, 4}), random({3, 4}, 0, 1)},
+       [](auto x) { return monotonic_alignment(x[0], x[1], uneven); },
+       false},
+      {"straight_through",
+       {random({2, 3})},
+       [](auto x) { return straight_through((x[0] + 3).value(), x[0]); }},
   };
 }
 
