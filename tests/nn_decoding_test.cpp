@@ -60,7 +60,8 @@ struct Model : Module {
   explicit Model(Rng& rng)
       : embedding(classes, 3, rng, DType::f64),
         cell(3, 4, rng, DType::f64),
-        attention(4, 4, 5, rng, DType::f64),
+        attention("additive", "soft", {.query_size = 4, .key_size = 4, .attention_size = 5}, rng,
+                  DType::f64),
         output(8, classes, rng, DType::f64) {
     output.weight.assign((Var(output.weight) * 3).value());
   }
@@ -74,7 +75,7 @@ struct Model : Module {
                                  const std::vector<Index>& limits) const {
     const AttentionMemory memory = attention.prepare(annotations, lengths);
     const DecoderStep step = [&](const Ids& previous, DecoderState& state) {
-      const AttentionOutput attended = attention(state[0], memory);
+      const AttentionOutput attended = attention(state[0], memory, attention.start(memory));
       state[0] = cell(embedding(previous), state[0]);
       return DecoderOutput{output(concat({state[0], attended.context}, 1)), attended.weights};
     };
@@ -83,7 +84,7 @@ struct Model : Module {
   }
   Embedding embedding;
   GRUCell cell;
-  AdditiveAttention attention;
+  Attention attention;
   Linear output;
 };
 

@@ -159,15 +159,19 @@ TEST_CASE("attention agrees with PyTorch") {
   for (const DType dtype : both) {
     const Golden golden("attention", dtype);
     Rng rng(1);
-    const AdditiveAttention additive(5, 5, 6, rng, dtype);
-    const DotAttention dot(5, 5);
+    const AttentionOptions options{.query_size = 5, .key_size = 5, .attention_size = 6};
+    const Attention additive("additive", "soft", options, rng, dtype);
+    const Attention dot("dot", "soft", options, rng, dtype);
     golden.load(additive);
     Tape tape;
     const Var query = tape.variable(golden["query"]);
     const Var annotations = tape.variable(golden["annotations"]);
     const Lengths lengths = golden.lengths(4);
-    const AttentionOutput a = additive(query, additive.prepare(annotations, lengths));
-    const AttentionOutput d = dot(query, dot.prepare(annotations, lengths));
+    const auto once = [&](const Attention& attention) {
+      const AttentionMemory memory = attention.prepare(annotations, lengths);
+      return attention(query, memory, attention.start(memory));
+    };
+    const AttentionOutput a = once(additive), d = once(dot);
     golden.check(tape, additive, {{"query", query}, {"annotations", annotations}},
                  {{"additive.context", a.context},
                   {"additive.weights", a.weights},

@@ -5,7 +5,6 @@
 #include "autograd/functions.h"
 #include "autograd/gradcheck.h"
 #include "autograd/tape.h"
-#include "nn/attention.h"
 #include "nn/dropout.h"
 #include "nn/embedding.h"
 #include "nn/gru.h"
@@ -105,10 +104,6 @@ TEST_CASE("sizes below 1 are errors that name the layer and the value") {
   CHECK(contains(message_of([&] { GRU(0, 3, rng); }), "gru: inputs"));
   CHECK(contains(message_of([&] { GRU(3, -1, rng); }), "gru: hidden must be at least 1, not -1"));
   CHECK(contains(message_of([&] { GRU(3, 3, rng, DType::f32, {.layers = 0}); }), "gru: layers"));
-  CHECK(contains(message_of([&] { AdditiveAttention(0, 1, 1, rng); }), "query size"));
-  CHECK(contains(message_of([&] { AdditiveAttention(1, 0, 1, rng); }), "key size"));
-  CHECK(contains(message_of([&] { AdditiveAttention(1, 1, 0, rng); }), "attention size"));
-  CHECK(contains(message_of([&] { DotAttention(0, 0); }), "query size"));
 }
 
 TEST_CASE("initial values have the ranges that their sources give") {

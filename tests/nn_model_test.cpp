@@ -58,7 +58,8 @@ struct Model : Module {
       : embedding(vocabulary, 3, rng, DType::f64),
         encoder(3, 2, rng, DType::f64, {.layers = 2, .bidirectional = true}),
         bridge(8, 4, rng, DType::f64),
-        attention(make_attention(score, 4, 4, 3, rng, DType::f64)),
+        attention(score, "soft", {.query_size = 4, .key_size = 4, .attention_size = 3}, rng,
+                  DType::f64),
         decoder(7, 4, rng, DType::f64),
         output(8, vocabulary, rng, DType::f64) {
     name_parameters(*this);
@@ -67,7 +68,7 @@ struct Model : Module {
     visitor("embedding", embedding);
     visitor("encoder", encoder);
     visitor("bridge", bridge);
-    visitor("attention", *attention);
+    visitor("attention", attention);
     visitor("decoder", decoder);
     visitor("output", output);
   }
@@ -77,14 +78,16 @@ struct Model : Module {
     const Var embedded = embedding(batch.source, batch.source_lengths);
     const GRUOutput encoded =
         encoder(masked_fill(embedded, batch.source_lengths, padding), batch.source_lengths);
-    const AttentionMemory memory = attention->prepare(
+    const AttentionMemory memory = attention.prepare(
         masked_fill(encoded.outputs, batch.source_lengths, padding), batch.source_lengths);
     const Index size = batch.source_lengths.batch();
     Var h = tanh(bridge(reshape(permute(encoded.final, {1, 0, 2}), {size, 8})));
     const Var previous = embedding(batch.previous, batch.target_lengths);
+    AttentionState state = attention.start(memory);
     std::vector<Var> logits;
     for (Index t = 0; t < batch.target_lengths.time(); ++t) {
-      const AttentionOutput attended = (*attention)(h, memory);
+      const AttentionOutput attended = attention(h, memory, state);
+      state = attended.state;
       h = decoder(concat({select(previous, 0, t), attended.context}, 1), h);
       logits.push_back(output(concat({h, attended.context}, 1)));
     }
@@ -95,7 +98,7 @@ struct Model : Module {
   Embedding embedding;
   GRU encoder;
   Linear bridge;
-  std::unique_ptr<Attention> attention;
+  Attention attention;
   GRUCell decoder;
   Linear output;
 };

@@ -49,8 +49,11 @@ Decoder::Decoder(Index vocabulary, const Config& config, Rng& rng, DType dtype)
     : embedding(vocabulary, config.embedding, rng, dtype),
       dropout(config.dropout),
       initial(config.hidden, state_size(config), rng, dtype),
-      attention(make_attention(config.attention, state_size(config), annotation_size(config),
-                               config.hidden, rng, dtype)),
+      attention(std::make_unique<Attention>(config.attention, "soft",
+                                            AttentionOptions{.query_size = state_size(config),
+                                                             .key_size = annotation_size(config),
+                                                             .attention_size = config.hidden},
+                                            rng, dtype)),
       cell(config.embedding + annotation_size(config), state_size(config), rng, dtype),
       output(state_size(config) + annotation_size(config) + config.embedding, vocabulary, rng,
              dtype) {}
@@ -58,8 +61,9 @@ Decoder::Decoder(Index vocabulary, const Config& config, Rng& rng, DType dtype)
 // W_ih [y; c] = W_y y + W_c c, so that W_y y needs no loop.
 struct Decoder::Prepared {
   AttentionMemory memory;
-  Var token_weight;    // W_y [3D, E]
-  Var context_weight;  // W_c [3D, 2H]
+  AttentionState start;  // softmax weights need no more of the steps before
+  Var token_weight;      // W_y [3D, E]
+  Var context_weight;    // W_c [3D, 2H]
 };
 
 struct Decoder::Step {
@@ -70,14 +74,15 @@ struct Decoder::Step {
 
 Decoder::Prepared Decoder::prepare(const Encoded& source) const {
   const Index size = embedding.weight.shape()[1];
-  return {attention->prepare(source.annotations, source.lengths), slice(cell.weight_ih, 1, 0, size),
+  const AttentionMemory memory = attention->prepare(source.annotations, source.lengths);
+  return {memory, attention->start(memory), slice(cell.weight_ih, 1, 0, size),
           slice(cell.weight_ih, 1, size)};
 }
 
 // from_token [B, 3D]: W_y y + b.
 Decoder::Step Decoder::advance(const Prepared& prepared, const Var& from_token,
                                const Var& state) const {
-  AttentionOutput attended = (*attention)(state, prepared.memory);
+  AttentionOutput attended = (*attention)(state, prepared.memory, prepared.start);
   const Var from_input = from_token + linear(attended.context, prepared.context_weight);
   return {cell.step(from_input, state), attended.context, attended.weights};
 }
