@@ -68,7 +68,7 @@ TEST_CASE("a beam as wide as the search space finds what brute force finds") {
         for (std::size_t b = 0; b < limits.size(); ++b) {
           const auto sentence = static_cast<Index>(b);
           const auto expected =
-              BruteForce(toy, lengths[sentence], limits[b], options).all(sentence);
+              BruteForce(toy, lengths[sentence], limits[b], bos, eos, options).all(sentence);
           const std::size_t count = std::min<std::size_t>(4, expected.size());
           REQUIRE(found[b].size() >= count);
           for (std::size_t i = 0; i < count; ++i) {
