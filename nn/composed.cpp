@@ -12,13 +12,6 @@ namespace {
 
 // Padding is replaced at the start of everything below: 0 · NaN would be NaN.
 
-// [B, 1]: 1 where step t of a sequence is valid, else 0.
-Tensor valid_at(const Lengths& lengths, Index t, DType dtype) {
-  std::vector<double> valid;
-  for (Index b = 0; b < lengths.batch(); ++b) valid.push_back(lengths.valid(t, b) ? 1 : 0);
-  return tensor(valid, {lengths.batch(), 1}, dtype);
-}
-
 // x [S, B, ...]: the largest valid entry of each column, [1, B, ...]; 0 where there is none.
 Tensor largest_valid(const Tensor& x, const Lengths& lengths) {
   const std::vector<double> values = x.to_vector();
@@ -62,33 +55,6 @@ Tensor target_distribution(const Tensor& logits, const ops::Targets& targets, do
 }
 
 }  // namespace
-
-Var gru_gates_composed(const Var& from_input, const Var& from_hidden, const Var& h) {
-  const Index size = h.shape()[-1];
-  const auto block = [size](const Var& x, Index i) {
-    return slice(x, -1, i * size, (i + 1) * size);
-  };
-  const Var r = sigmoid(block(from_input, 0) + block(from_hidden, 0));
-  const Var z = sigmoid(block(from_input, 1) + block(from_hidden, 1));
-  const Var n = tanh(block(from_input, 2) + r * block(from_hidden, 2));
-  return (1 - z) * n + z * h;
-}
-
-Var gru_composed(const Var& from_input, const Var& h0, const Var& weight_hh, const Var& bias_hh,
-                 const Lengths& lengths, Direction direction) {
-  const Var x = masked_fill(from_input, lengths, 0);
-  const Index steps = lengths.time();
-  std::vector<Var> states(static_cast<std::size_t>(steps));
-  Var h = h0;
-  for (Index i = 0; i < steps; ++i) {
-    const Index t = direction == Direction::forward ? i : steps - 1 - i;
-    const Var next = gru_gates_composed(select(x, 0, t), linear(h, weight_hh, bias_hh), h);
-    const Var valid = valid_at(lengths, t, x.dtype());
-    h = valid * next + (1 - valid) * h;
-    states[static_cast<std::size_t>(t)] = h;
-  }
-  return stack(states);
-}
 
 Var additive_score_composed(const Var& query, const Var& keys, const Var& v,
                             const Lengths& lengths) {

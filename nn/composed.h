@@ -1,14 +1,12 @@
 #pragma once
 
 #include "autograd/functions.h"
+#include "nn/composed_recurrent.h"
 
 // The fused operations written in primitives: for derivatives of higher order, and to check the
 // fused ones with. Arguments and results are those of the functions without `_composed`.
 namespace regrad {
 
-Var gru_gates_composed(const Var& from_input, const Var& from_hidden, const Var& h);
-Var gru_composed(const Var& from_input, const Var& h0, const Var& weight_hh, const Var& bias_hh,
-                 const Lengths& lengths, Direction direction);
 Var additive_score_composed(const Var& query, const Var& keys, const Var& v,
                             const Lengths& lengths);
 Var dot_score_composed(const Var& query, const Var& keys, const Lengths& lengths);

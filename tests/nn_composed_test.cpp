@@ -46,32 +46,6 @@ Tensor draw(const Shape& shape, Rng& rng) { return normal(shape, 0, 1, rng, DTyp
 
 }  // namespace
 
-TEST_CASE("fused gates equal the composed ones") {
-  Rng rng(1);
-  for (const Index batch : {1, 3}) {
-    compare([](const Inputs& x) { return gru_gates(x[0], x[1], x[2]); },
-            [](const Inputs& x) { return gru_gates_composed(x[0], x[1], x[2]); },
-            {draw({batch, 15}, rng), draw({batch, 15}, rng), draw({batch, 5}, rng)});
-  }
-}
-
-TEST_CASE("the fused gru equals the composed one, both directions") {
-  Rng rng(1);
-  for (const Lengths& lengths : all_lengths) {
-    for (const Direction direction : {Direction::forward, Direction::backward}) {
-      const Index batch = lengths.batch(), time = lengths.time();
-      for (const double padding : {0.0, 1e3}) {
-        const Tensor x = with_padding(draw({time, batch, 15}, rng), lengths, padding);
-        compare([&](const Inputs& v) { return gru(v[0], v[1], v[2], v[3], lengths, direction); },
-                [&](const Inputs& v) {
-                  return gru_composed(v[0], v[1], v[2], v[3], lengths, direction);
-                },
-                {x, draw({batch, 5}, rng), draw({15, 5}, rng), draw({15}, rng)});
-      }
-    }
-  }
-}
-
 TEST_CASE("fused scores and weighted sums equal the composed ones") {
   Rng rng(1);
   for (const Lengths& lengths : all_lengths) {

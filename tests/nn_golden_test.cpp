@@ -115,9 +115,9 @@ TEST_CASE("gru agrees with PyTorch's over a packed sequence of uneven lengths") 
     Tape tape;
     const Var x = tape.variable(golden["x"]);
     const Lengths lengths = golden.lengths(5);
-    const GRUOutput y = gru(x, lengths);
+    const RecurrentOutput y = gru(x, lengths);
     golden.check(tape, gru, {{"x", x}},
-                 {{"outputs", masked_fill(y.outputs, lengths, 0)}, {"final", y.final}});
+                 {{"outputs", masked_fill(y.outputs, lengths, 0)}, {"final", y.final[0]}});
   }
 }
 
@@ -130,9 +130,9 @@ TEST_CASE("gru of two layers and both directions with an initial state agrees wi
     Tape tape;
     const Var x = tape.variable(golden["x"]), initial = tape.variable(golden["initial"]);
     const Lengths lengths = golden.lengths(5);
-    const GRUOutput y = gru(x, initial, lengths);
+    const RecurrentOutput y = gru(x, {initial}, lengths);
     golden.check(tape, gru, {{"x", x}, {"initial", initial}},
-                 {{"outputs", masked_fill(y.outputs, lengths, 0)}, {"final", y.final}});
+                 {{"outputs", masked_fill(y.outputs, lengths, 0)}, {"final", y.final[0]}});
   }
 }
 

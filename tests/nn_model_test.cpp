@@ -76,12 +76,12 @@ struct Model : Module {
   // positions hold.
   Var loss(const Batch& batch, double padding = 0) const {
     const Var embedded = embedding(batch.source, batch.source_lengths);
-    const GRUOutput encoded =
+    const RecurrentOutput encoded =
         encoder(masked_fill(embedded, batch.source_lengths, padding), batch.source_lengths);
     const AttentionMemory memory = attention.prepare(
         masked_fill(encoded.outputs, batch.source_lengths, padding), batch.source_lengths);
     const Index size = batch.source_lengths.batch();
-    Var h = tanh(bridge(reshape(permute(encoded.final, {1, 0, 2}), {size, 8})));
+    Var h = tanh(bridge(reshape(permute(encoded.final[0], {1, 0, 2}), {size, 8})));
     const Var previous = embedding(batch.previous, batch.target_lengths);
     AttentionState state = attention.start(memory);
     std::vector<Var> logits;

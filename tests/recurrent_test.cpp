@@ -231,9 +231,9 @@ TEST_CASE("inputs of gru_gates that do not fit are errors") {
   CHECK(message(gates, gates, zeros({4})) ==
         "gru_gates: the state has shape [4], not [batch, size]");
   CHECK(message(zeros({3, 4}), gates, h) ==
-        "gru: the input part of the gates has shape [3, 4], not [3, 12]");
+        "gru_gates: the input part of the gates has shape [3, 4], not [3, 12]");
   CHECK(message(gates, zeros({2, 12}), h) ==
-        "gru: the hidden part of the gates has shape [2, 12], not [3, 12]");
+        "gru_gates: the hidden part of the gates has shape [2, 12], not [3, 12]");
   CHECK(message(gates, gates, zeros({3, 4}, DType::f64)) ==
         "gru_gates: f32 [3, 12] with f64 [3, 4]; convert one of them with to()");
   CHECK(message(gates, zeros({3, 12}, DType::f64), h) != "");

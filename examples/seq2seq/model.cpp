@@ -5,7 +5,7 @@
 namespace regrad::seq2seq {
 namespace {
 
-GRUOptions encoder_options(const Config& config) {
+RecurrentOptions encoder_options(const Config& config) {
   return {.layers = config.layers,
           .bidirectional = true,
           .dropout = config.layers > 1 ? config.dropout : 0};
@@ -36,8 +36,8 @@ Encoder::Encoder(Index vocabulary, const Config& config, Rng& rng, DType dtype)
       gru(config.embedding, config.hidden, rng, dtype, encoder_options(config)) {}
 
 Encoded Encoder::operator()(const Ids& source, const Lengths& lengths, Rng* rng) const {
-  const GRUOutput states = gru(dropout(embedding(source, lengths), rng), lengths, rng);
-  return {states.outputs, select(states.final, 0, -1), lengths};
+  const RecurrentOutput states = gru(dropout(embedding(source, lengths), rng), lengths, rng);
+  return {states.outputs, select(states.final[0], 0, -1), lengths};
 }
 
 void Encoder::visit(Visitor& visitor) const {
