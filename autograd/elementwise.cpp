@@ -23,8 +23,7 @@ Var sub(const Var& a, const Var& b) {
 Var mul(const Var& a, const Var& b) {
   Tensor value = ops::zip(Binary::mul, a.value(), b.value());
   if (!Tape::active()) return value;  // in most pullbacks: spares the captures
-  return record("mul", std::move(value),
-                Edge{a, [b](const Var& g) { return mul(g, b); }},
+  return record("mul", std::move(value), Edge{a, [b](const Var& g) { return mul(g, b); }},
                 Edge{b, [a](const Var& g) { return mul(g, a); }});
 }
 
