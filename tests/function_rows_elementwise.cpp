@@ -4,7 +4,7 @@ namespace regrad::testing {
 
 namespace {
 
-Tensor numbers(std::initializer_list<double> values) { return tensor(values, DType::f64); }
+Tensor numbers(std::initializer_list<detail::Number> values) { return tensor(values, DType::f64); }
 
 const Tensor mask = tensor({{1, 0, 1}, {0, 0, -2}}, DType::f64);
 
