@@ -48,6 +48,12 @@ Var exp(const Var& x) {
                 Edge{x, [](const Var& g, const Var& y) { return mul(g, y); }});
 }
 
+Var exp2(const Var& x) {
+  constexpr double ln2 = std::numbers::ln2;
+  return record("exp2", ops::map(Unary::exp, ops::affine(x.value(), ln2, 0)),
+                Edge{x, [](const Var& g, const Var& y) { return affine(mul(g, y), ln2, 0); }});
+}
+
 Var log(const Var& x) {
   return record("log", ops::map(Unary::log, x.value()),
                 Edge{x, [x](const Var& g) { return div(g, x); }});

@@ -50,6 +50,7 @@ std::vector<Row> elementwise_rows() {
       {"rsqrt", {random({2, 3}, 0.3, 3)}, [](auto x) { return rsqrt(x[0]); }},
       {"reciprocal", {numbers({-2, -0.4, 0.5, 3})}, [](auto x) { return reciprocal(x[0]); }},
       {"exp", {random({2, 3})}, [](auto x) { return exp(x[0]); }},
+      {"exp2", {random({2, 3})}, [](auto x) { return exp2(x[0]); }},
       {"expm1", {random({2, 3})}, [](auto x) { return expm1(x[0]); }},
       {"log", {random({2, 3}, 0.2, 3)}, [](auto x) { return log(x[0]); }},
       {"log1p", {random({2, 3}, -0.6, 3)}, [](auto x) { return log1p(x[0]); }},
