@@ -23,8 +23,7 @@ Var sub(const Var& a, const Var& b) {
 Var mul(const Var& a, const Var& b) {
   Tensor value = ops::zip(Binary::mul, a.value(), b.value());
   if (!Tape::active()) return value;  // in most pullbacks: spares the captures
-  return record("mul", std::move(value),
-                Edge{a, [b](const Var& g) { return mul(g, b); }},
+  return record("mul", std::move(value), Edge{a, [b](const Var& g) { return mul(g, b); }},
                 Edge{b, [a](const Var& g) { return mul(g, a); }});
 }
 
@@ -47,6 +46,12 @@ Var affine(const Var& x, double scale, double shift) {
 Var exp(const Var& x) {
   return record("exp", ops::map(Unary::exp, x.value()),
                 Edge{x, [](const Var& g, const Var& y) { return mul(g, y); }});
+}
+
+Var exp2(const Var& x) {
+  constexpr double ln2 = std::numbers::ln2;
+  return record("exp2", ops::map(Unary::exp, ops::affine(x.value(), ln2, 0)),
+                Edge{x, [](const Var& g, const Var& y) { return affine(mul(g, y), ln2, 0); }});
 }
 
 Var log(const Var& x) {

@@ -47,6 +47,7 @@ Var sqrt(const Var& x);   // the gradient at 0 is infinite
 Var rsqrt(const Var& x);  // 1 / √x, infinite at 0
 Var reciprocal(const Var& x);
 Var exp(const Var& x);
+Var exp2(const Var& x);   // 2^x
 Var expm1(const Var& x);  // e^x - 1, accurate near 0
 Var log(const Var& x);
 Var log1p(const Var& x);  // log(1 + x), accurate near 0

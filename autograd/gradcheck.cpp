@@ -19,25 +19,55 @@ struct Checked {
   Tensor analytic;
 };
 
-// The output times fixed random weights: the sum alone would hide faults, as for a softmax.
+// A function of leaves, and how these are made from values: variables, or parameters that are set.
+struct Subject {
+  Function f;
+  std::function<std::vector<Var>(std::span<const Var>)> leaves;
+};
+
+// Random weights of y's shape, the same each time.
+Var weighted_sum(const Var& y, Rng& rng) {
+  return sum(y * Var(normal(y.shape(), 0, 1, rng, y.dtype())));
+}
+
+// The number that is differentiated. Of order 1: the output times fixed random weights, as the sum
+// alone would hide faults (for a softmax it is constant). Of order 2: so is the gradient of that.
 class Projection {
  public:
-  Projection(const Function& f, std::uint64_t seed) : f_(f), seed_(seed) {}
+  Projection(const Subject& subject, const GradcheckOptions& options)
+      : subject_(subject), options_(options) {
+    if (options.order != 1 && options.order != 2) {
+      fail("gradcheck: order {}; it checks first (1) and second (2) derivatives", options.order);
+    }
+  }
 
-  Var operator()(std::span<const Var> inputs) const {
-    Var y = f_(inputs);
-    Rng rng(seed_);
-    return sum(y * Var(normal(y.shape(), 0, 1, rng, y.dtype())));
+  Var operator()(std::span<const Var> leaves) const {
+    Rng rng(options_.seed);
+    Var y = weighted_sum(subject_.f(leaves), rng);
+    if (options_.order == 1) return y;
+    Var total = zeros({}, y.dtype());
+    if (!y.watched()) return total;
+    for (const Var& g : gradients(y, leaves)) total += weighted_sum(g, rng);
+    return total;
+  }
+  std::vector<Var> leaves(const std::vector<Checked>& inputs) const {
+    std::vector<Var> values;
+    for (const Checked& input : inputs) values.emplace_back(input.value);
+    return subject_.leaves(values);
   }
   double value(const std::vector<Checked>& inputs) const {
-    std::vector<Var> constants;
-    for (const Checked& input : inputs) constants.emplace_back(input.value);
-    return (*this)(constants).item();
+    if (options_.order == 1) return (*this)(leaves(inputs)).item();
+    Tape tape;
+    return (*this)(leaves(inputs)).item();
+  }
+  std::string operation(std::span<const Var> leaves) const {
+    Var y = subject_.f(leaves);
+    return y.watched() ? Tape::active()->operation(y) : "constant";
   }
 
  private:
-  const Function& f_;
-  std::uint64_t seed_;
+  const Subject& subject_;
+  const GradcheckOptions& options_;
 };
 
 // f'(x) ≈ (8 (f(x+h) - f(x-h)) - (f(x+2h) - f(x-2h))) / 12h
@@ -66,25 +96,29 @@ std::vector<Index> entries_to_check(Index size, Index limit, Rng& rng) {
   return entries;
 }
 
-void differentiate(const Projection& f, std::vector<Checked>& inputs) {
-  Tape tape;
-  std::vector<Var> variables;
-  for (Checked& input : inputs) {
-    if (input.value.dtype() != DType::f64) {
-      fail("gradcheck: {} is {}; differences need f64", input.name, to_string(input.value.dtype()));
-    }
-    variables.push_back(tape.variable(input.value));
+// Fills in the analytic gradients; returns the name of f's last operation.
+std::string differentiate(const Projection& f, std::vector<Checked>& inputs) {
+  for (const Checked& input : inputs) {
+    if (input.value.dtype() == DType::f64) continue;
+    fail("gradcheck: {} is {}; differences need f64", input.name, to_string(input.value.dtype()));
   }
-  Var y = f(variables);
-  if (!y.watched())
-    return void(std::ranges::for_each(
-        inputs, [](Checked& input) { input.analytic = zeros(input.value.shape(), DType::f64); }));
-  Gradients gradients = tape.backward(y);
-  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].analytic = gradients[variables[i]];
+  Tape tape;
+  std::vector<Var> leaves = f.leaves(inputs);
+  std::string operation = f.operation(leaves);
+  Var y = f(leaves);
+  Gradients gradients = y.watched() ? tape.backward(y) : Gradients();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].analytic = gradients.contains(leaves[i]) ? gradients[leaves[i]]
+                                                       : zeros(inputs[i].value.shape(), DType::f64);
+  }
+  return operation;
 }
 
-GradcheckReport compare(const Projection& f, std::vector<Checked>& inputs,
+GradcheckReport compare(const Subject& subject, std::vector<Checked>& inputs,
                         const GradcheckOptions& options) {
+  Projection f(subject, options);
+  GradcheckReport report;
+  report.operation = differentiate(f, inputs);
   double first = f.value(inputs), second = f.value(inputs);
   if (first != second && !(std::isnan(first) && std::isnan(second))) {
     fail(
@@ -92,7 +126,6 @@ GradcheckReport compare(const Projection& f, std::vector<Checked>& inputs,
         "same random numbers each time",
         first, second);
   }
-  GradcheckReport report;
   Rng rng(options.seed, 1);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     for (Index k : entries_to_check(inputs[i].value.size(), options.entries_per_input, rng)) {
@@ -119,11 +152,12 @@ GradcheckReport compare(const Projection& f, std::vector<Checked>& inputs,
 }  // namespace
 
 std::string GradcheckReport::to_string() const {
-  if (index < 0) return "gradcheck passed: there was no entry to compare";
+  if (index < 0) return fmt::format("gradcheck of {} passed: nothing to compare", operation);
   return fmt::format(
-      "gradcheck {}: worst of {} entries is {}[{}]: analytic {:.12g}, numeric {:.12g}, relative "
-      "error {:.2g}",
-      passed ? "passed" : "FAILED", entries, input, index, analytic, numeric, worst_error);
+      "gradcheck of {} {}: worst of {} entries is {}[{}]: analytic {:.12g}, numeric {:.12g}, "
+      "relative error {:.2g}",
+      operation, passed ? "passed" : "FAILED", entries, input, index, analytic, numeric,
+      worst_error);
 }
 
 GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
@@ -132,9 +166,14 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     checked.push_back({fmt::format("input {}", i), inputs[i], Tensor()});
   }
-  Projection projection(f, options.seed);
-  differentiate(projection, checked);
-  return compare(projection, checked, options);
+  auto variables = [](std::span<const Var> values) {
+    std::vector<Var> leaves(values.begin(), values.end());
+    if (Tape* tape = Tape::active()) {
+      for (Var& leaf : leaves) leaf = tape->variable(leaf.value());
+    }
+    return leaves;
+  };
+  return compare({f, variables}, checked, options);
 }
 
 GradcheckReport gradcheck(const std::function<Var()>& f, const std::vector<Parameter>& parameters,
@@ -145,34 +184,20 @@ GradcheckReport gradcheck(const std::function<Var()>& f, const std::vector<Param
         parameter.name().empty() ? fmt::format("parameter {}", checked.size()) : parameter.name();
     checked.push_back({std::move(name), parameter.value(), Tensor()});
   }
-  // Values flow from the checked copies into the parameters; gradients come by the parameters.
-  Function run = [&](std::span<const Var> values) {
-    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].assign(values[i].value());
-    return f();
-  };
-  Projection projection(run, options.seed);
   struct Restore {
     const std::vector<Parameter>& parameters;
-    std::vector<Tensor> originals;
+    std::vector<Checked> originals;
     ~Restore() {
       for (std::size_t i = 0; i < parameters.size(); ++i) {
-        parameters[i].mutable_value() = originals[i];
+        parameters[i].mutable_value() = originals[i].value;
       }
     }
-  } restore{parameters, {}};
-  for (const Parameter& parameter : parameters) restore.originals.push_back(parameter.value());
-  {
-    Tape tape;
-    std::vector<Var> constants(restore.originals.begin(), restore.originals.end());
-    Var y = projection(constants);
-    Gradients gradients = y.watched() ? tape.backward(y) : Gradients();
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      checked[i].analytic = gradients.contains(parameters[i])
-                                ? gradients[parameters[i]]
-                                : zeros(checked[i].value.shape(), checked[i].value.dtype());
-    }
-  }
-  return compare(projection, checked, options);
+  } restore{parameters, checked};
+  auto set = [&](std::span<const Var> values) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].assign(values[i].value());
+    return std::vector<Var>(parameters.begin(), parameters.end());
+  };
+  return compare({[&](std::span<const Var>) { return f(); }, set}, checked, options);
 }
 
 }  // namespace regrad

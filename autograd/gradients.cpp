@@ -1,5 +1,7 @@
 #include "autograd/gradients.h"
 
+#include <algorithm>
+
 #include "ops/elementwise.h"
 
 namespace regrad {
@@ -30,6 +32,11 @@ bool Gradients::contains(const Parameter& parameter) const {
     if (entry.parameter && entry.parameter == parameter) return true;
   }
   return false;
+}
+
+bool Gradients::contains(const Var& leaf) const {
+  return leaf.tape_ == tape_ && tape_ != 0 &&
+         std::ranges::any_of(entries_, [&](const Entry& e) { return e.node == leaf.node_; });
 }
 
 void Gradients::add(const Gradients& other) {

@@ -27,6 +27,7 @@ class Gradients {
   // Throws Error for a parameter that did not take part; see contains.
   const Tensor& operator[](const Parameter& parameter) const;
   bool contains(const Parameter& parameter) const;
+  bool contains(const Var& leaf) const;
 
   const Entries& entries() const { return entries_; }
   Entries& entries() { return entries_; }

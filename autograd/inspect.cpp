@@ -57,6 +57,11 @@ const Tape::Leaf* Tape::leaf_at(Node step) const {
   return found != leaves_.end() && found->node == step ? &*found : nullptr;
 }
 
+std::string Tape::operation(const Var& y) const {
+  if (!watches(y, "operation")) fail("operation: a constant of shape {} has none", y.shape());
+  return steps_[static_cast<std::size_t>(y.node_)].name;
+}
+
 std::vector<Parameter> Tape::parameters() const {
   std::vector<Parameter> found;
   for (const Leaf& leaf : leaves_) {

@@ -48,6 +48,9 @@ class Tape {
   // The graph in Graphviz's language, leaves named by their parameters; may be asked before
   // backward or after.
   std::string dot() const;
+  // The name of the operation that gave a value, `leaf` for a variable or parameter; throws Error
+  // for a value that is not of this tape.
+  std::string operation(const Var& y) const;
   // The parameters that took part so far.
   std::vector<Parameter> parameters() const;
 

@@ -19,6 +19,11 @@ class Shape {
   static constexpr int max_rank = 6;
 
   Shape() = default;
+  static Shape empty() {  // [0]
+    Shape shape;
+    shape.rank_ = 1;
+    return shape;
+  }
   // Throws Error for more than six dimensions, a negative one, or a product that overflows.
   Shape(std::initializer_list<Index> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const Index> dims);

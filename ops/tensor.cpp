@@ -122,9 +122,10 @@ Tensor tensor(std::span<const double> values, const Shape& shape, DType dtype) {
   return result;
 }
 
-Tensor tensor(std::initializer_list<double> values, DType dtype) {
-  return tensor(std::span(values.begin(), values.size()), {static_cast<Index>(values.size())},
-                dtype);
+Tensor tensor(std::initializer_list<detail::Number> numbers, DType dtype) {
+  std::vector<double> values;
+  for (detail::Number number : numbers) values.push_back(number.value);
+  return tensor(values, {static_cast<Index>(values.size())}, dtype);
 }
 
 Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, DType dtype) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -19,13 +20,29 @@ namespace regrad {
 // handle copies first if another handle can see the same numbers.
 class Tensor {
  public:
-  Tensor() : Tensor(Shape{0}, DType::f32) {}
+  Tensor() : shape_(Shape::empty()) {}
   // Uninitialised elements.
   explicit Tensor(const Shape& shape, DType dtype = DType::f32)
       : storage_(static_cast<std::size_t>(shape.size()) * size_of(dtype)),
         data_(storage_.data()),
         shape_(shape),
         dtype_(dtype) {}
+
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) = default;
+  // Leaves `other` without elements, as Tensor() is.
+  Tensor(Tensor&& other) noexcept
+      : storage_(std::move(other.storage_)),
+        data_(std::exchange(other.data_, nullptr)),
+        shape_(std::exchange(other.shape_, Shape::empty())),
+        dtype_(other.dtype_) {}
+  Tensor& operator=(Tensor&& other) noexcept {
+    storage_ = std::move(other.storage_);
+    data_ = std::exchange(other.data_, nullptr);
+    shape_ = std::exchange(other.shape_, Shape::empty());
+    dtype_ = other.dtype_;
+    return *this;
+  }
 
   const Shape& shape() const { return shape_; }
   DType dtype() const { return dtype_; }
@@ -76,8 +93,15 @@ Tensor ones(const Shape& shape, DType dtype = DType::f32);
 Tensor scalar(double value, DType dtype = DType::f32);  // rank 0
 Tensor arange(Index n, DType dtype = DType::f32);       // 0, 1, … n-1
 
+namespace detail {
+struct Number {  // lets tensor({{1}, {2}}) mean two rows: as numbers they need a conversion more
+  Number(double number) : value(number) {}  // NOLINT: implicit by design
+  double value;
+};
+}  // namespace detail
+
 // tensor({1, 2, 3}): rank 1; tensor({{1, 2}, {3, 4}}): rank 2. Throws Error for ragged rows.
-Tensor tensor(std::initializer_list<double> values, DType dtype = DType::f32);
+Tensor tensor(std::initializer_list<detail::Number> values, DType dtype = DType::f32);
 Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, DType dtype = DType::f32);
 Tensor tensor(std::span<const double> values, const Shape& shape, DType dtype = DType::f32);
 

@@ -4,7 +4,7 @@ namespace regrad::testing {
 
 namespace {
 
-Tensor numbers(std::initializer_list<double> values) { return tensor(values, DType::f64); }
+Tensor numbers(std::initializer_list<detail::Number> values) { return tensor(values, DType::f64); }
 
 const Tensor mask = tensor({{1, 0, 1}, {0, 0, -2}}, DType::f64);
 
@@ -50,6 +50,7 @@ std::vector<Row> elementwise_rows() {
       {"rsqrt", {random({2, 3}, 0.3, 3)}, [](auto x) { return rsqrt(x[0]); }},
       {"reciprocal", {numbers({-2, -0.4, 0.5, 3})}, [](auto x) { return reciprocal(x[0]); }},
       {"exp", {random({2, 3})}, [](auto x) { return exp(x[0]); }},
+      {"exp2", {random({2, 3})}, [](auto x) { return exp2(x[0]); }},
       {"expm1", {random({2, 3})}, [](auto x) { return expm1(x[0]); }},
       {"log", {random({2, 3}, 0.2, 3)}, [](auto x) { return log(x[0]); }},
       {"log1p", {random({2, 3}, -0.6, 3)}, [](auto x) { return log1p(x[0]); }},

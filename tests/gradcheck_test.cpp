@@ -98,3 +98,42 @@ TEST_CASE("entries can be sampled") {
   auto f = [](std::span<const Var> x) { return tanh(x[0]); };
   CHECK(gradcheck(f, {ones({1000}, DType::f64)}, {.entries_per_input = 20}).entries == 20);
 }
+
+TEST_CASE("second derivatives, right and wrong") {
+  auto cube = [](std::span<const Var> x) { return x[0] * x[0] * x[0]; };
+  auto report = gradcheck(cube, {point}, {.order = 2});
+  CHECK(report.passed);
+  CHECK(report.entries == 3);
+  CHECK(report.operation == "mul");
+  // The right first derivative, computed from a constant: the second one is lost.
+  auto detached = square_with([](const Var& g, const Var& v) { return g * v.detach() * 2; });
+  CHECK(gradcheck(detached, {point}).passed);
+  CHECK_FALSE(gradcheck(detached, {point}, {.order = 2}).passed);
+  auto linear_in_x = [](std::span<const Var> x) { return x[0] * 3; };
+  CHECK(gradcheck(linear_in_x, {point}, {.order = 2}).passed);
+  CHECK_THROWS_WITH_AS(gradcheck(cube, {point}, {.order = 3}),
+                       "gradcheck: order 3; it checks first (1) and second (2) derivatives", Error);
+}
+
+TEST_CASE("second derivatives by parameters") {
+  Parameter a(tensor({1, 2}, DType::f64)), b(tensor({3, 4}, DType::f64));
+  auto f = [&] { return square(Var(a)) * Var(b); };
+  CHECK(gradcheck(f, {a, b}, {.order = 2}).passed);
+  auto first_only = [&] {
+    Var x(a);
+    return record_fused("first_only", x.value(), {&x},
+                        [](const Tensor& g, GradientSink& sink) { sink.add(0, g); });
+  };
+  CHECK(gradcheck(first_only, {a}).passed);
+  CHECK_THROWS_AS(gradcheck(first_only, {a}, {.order = 2}), Error);
+  CHECK(a.value().to_vector() == std::vector<double>{1, 2});
+}
+
+TEST_CASE("the report names operation, input, entry and both values") {
+  auto report =
+      gradcheck(square_with([](const Var& g, const Var& v) { return g * v * 3; }), {point});
+  CHECK(
+      report.to_string().starts_with("gradcheck of square FAILED: worst of 3 entries is input 0["));
+  auto constant = [](std::span<const Var>) { return Var(ones({2}, DType::f64)); };
+  CHECK(gradcheck(constant, {point}).operation == "constant");
+}

@@ -15,7 +15,7 @@ namespace {
 using doctest::Approx;
 constexpr double no_number = NAN, infinity = INFINITY;
 
-Tensor f64(std::initializer_list<double> values) { return tensor(values, DType::f64); }
+Tensor f64(std::initializer_list<detail::Number> values) { return tensor(values, DType::f64); }
 
 bool all_zero(const Tensor& x) {
   for (double value : x.to_vector()) {

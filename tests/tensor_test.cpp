@@ -167,5 +167,21 @@ TEST_CASE("identical compares bits") {
   CHECK_FALSE(identical(zeros({0, 2}), zeros({2, 0})));
 }
 
+TEST_CASE("rows of one number are rows") {
+  CHECK(tensor({{1}, {2}}).shape() == Shape{2, 1});
+  CHECK(tensor({{1}}).shape() == Shape{1, 1});
+  CHECK(tensor({1}).shape() == Shape{1});
+}
+
+TEST_CASE("a tensor that was moved from has no elements") {
+  Tensor x = ones({2, 3}), y = std::move(x);
+  CHECK(x.size() == 0);
+  CHECK(x.to_vector().empty());
+  CHECK(y.shape() == Shape{2, 3});
+  x = std::move(y);
+  CHECK(y.shape() == Shape{0});
+  CHECK(x.to_vector() == std::vector<double>(6, 1));
+}
+
 }  // namespace
 }  // namespace regrad

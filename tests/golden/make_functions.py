@@ -9,6 +9,7 @@ sum(output * projection).
 """
 import math
 import pathlib
+import re
 
 import torch
 import torch.nn.functional as F
@@ -84,41 +85,34 @@ def binary(f, scale=1):
     )
 
 
+def declared(section):
+    """PyTorch's functions of the names that a section of autograd/functions.h gives to Var f(x)."""
+    header = (HERE / "../../autograd/functions.h").read_text()
+    text = header.split(f"// --- {section}\n")[1].split("// ---")[0]
+    names = re.findall(r"^Var (\w+)\(const Var& x[,)]", text, re.MULTILINE)
+    return {name: getattr(torch, name, None) or getattr(F, name, None) for name in names}
+
+
+def unaries(section, others):
+    named = {name: f for name, f in declared(section).items() if name not in others}
+    return {name: unary(f) for name, f in (named | others).items()}
+
+
 def elementwise():
-    return {
-        "neg": unary(torch.neg),
-        "affine": unary(lambda x: 3 - x * 2 / 5 + 1),
-        "abs": unary(torch.abs),
-        "square": unary(torch.square),
-        "sqrt": unary(torch.sqrt),
-        "rsqrt": unary(torch.rsqrt),
-        "reciprocal": unary(torch.reciprocal),
-        "exp": unary(torch.exp),
-        "expm1": unary(torch.expm1),
-        "log": unary(torch.log),
-        "log1p": unary(torch.log1p),
-        "sin": unary(torch.sin),
-        "cos": unary(torch.cos),
-        "erf": unary(torch.erf),
-        "clamp": unary(lambda x: torch.exp(torch.clamp(x, -1, 2))),
-    }
+    return unaries("elementwise", {
+        "affine": lambda x: 3 - x * 2 / 5 + 1,
+        "clamp": lambda x: torch.exp(torch.clamp(x, -1, 2)),
+    })
 
 
 def activations():
-    return {
-        "tanh": unary(torch.tanh),
-        "sigmoid": unary(torch.sigmoid),
-        "log_sigmoid": unary(F.logsigmoid),
+    return unaries("activations", {
+        "log_sigmoid": F.logsigmoid,
         # PyTorch's would go over to x from 20 on, which is off by 2e-9.
-        "softplus": unary(lambda x: F.softplus(x, threshold=700)),
-        "relu": unary(F.relu),
-        "leaky_relu": unary(F.leaky_relu),
-        "leaky_relu 0.3": unary(lambda x: torch.square(F.leaky_relu(x, 0.3))),
-        "elu": unary(F.elu),
-        "elu 0.7": unary(lambda x: torch.square(F.elu(x, 0.7))),
-        "gelu": unary(F.gelu),
-        "silu": unary(F.silu),
-    }
+        "softplus": lambda x: F.softplus(x, threshold=700),
+        "leaky_relu 0.3": lambda x: torch.square(F.leaky_relu(x, 0.3)),
+        "elu 0.7": lambda x: torch.square(F.elu(x, 0.7)),
+    })
 
 
 def binaries():
