@@ -7,15 +7,16 @@
 #include "autograd/attention.h"
 #include "autograd/losses.h"
 #include "autograd/recurrent.h"
+#include "autograd/self_attention.h"
 #include "autograd/var.h"
 #include "ops/ids.h"
 #include "ops/matmul.h"
 #include "ops/rearrange.h"
 #include "ops/rng.h"
 
-// The catalogue: every differentiable function, here and in attention.h, losses.h and recurrent.h.
-// Shapes broadcast as in NumPy where two tensors meet; types never mix. Whatever cannot be computed
-// throws Error, naming the operation and the shapes.
+// The catalogue: every differentiable function, here and in attention.h, losses.h, recurrent.h
+// and self_attention.h. Shapes broadcast as in NumPy where two tensors meet; types never mix.
+// Whatever cannot be computed throws Error, naming the operation and the shapes.
 namespace regrad {
 
 // --- elementwise, with broadcasting

@@ -29,6 +29,7 @@ std::vector<Row> normalised_rows();
 std::vector<Row> losses_rows();
 std::vector<Row> recurrent_rows();
 std::vector<Row> attention_rows();
+std::vector<Row> self_attention_rows();
 std::vector<Row> all_rows();     // these together
 std::vector<Row> golden_rows();  // more callables that golden values are for, without inputs
 
