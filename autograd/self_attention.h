@@ -7,8 +7,8 @@
 
 // The self-attention functions of the catalogue (functions.h): T queries [T, B, H D] against the S
 // keys or values [S, B, H D] of their sentence, H heads side by side in the last axis; in
-// KeyOrder::batch_first keys and values are [B, S, H D]. Padded ones are never read. All throw Error
-// for shapes that do not fit, naming them.
+// KeyOrder::batch_first keys and values are [B, S, H D]. Padded ones are never read. All throw
+// Error for shapes that do not fit, naming them.
 namespace regrad {
 
 // qᵀk of each head -> [B, H, T, S], 0 where padded.
