@@ -63,7 +63,7 @@ struct Run {
 // As another process would.
 void resume(Run& run) {
   const SafeTensors last = load_safetensors(run.files.last);
-  load_parameters(run.translator.model, to_safetensors(translator_from(last)));
+  load_parameters(*run.translator.model, to_safetensors(translator_from(last)));
   run.trainer.resume(last);
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("the best is kept by exact match, then by nll; patience and learning r
   };
   CHECK(judge(0, 5));
   CHECK_FALSE(judge(0, 6));
-  CHECK(learning_rate(state, config) == config.learning_rate / 2);
+  CHECK(learning_rate(state, config, 10) == config.learning_rate / 2);
   CHECK(judge(0, 4));
   CHECK(judge(0.5, 9));
   CHECK_FALSE(judge(0.4, 1));

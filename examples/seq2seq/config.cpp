@@ -25,8 +25,15 @@ void require_share(std::string_view option, double value) {
   }
 }
 
+void require_positive(std::string_view option, double value, double high) {
+  if (!(value > 0 && value <= high)) {
+    fail("--{} must be above 0 and at most {}, not {}", option, high, value);
+  }
+}
+
 template <class T>
 bool fits(const Json& value) {
+  if (std::is_same_v<T, bool>) return value.is_boolean();
   if (std::is_same_v<T, std::string>) return value.is_string();
   if (std::is_floating_point_v<T>) return value.is_number();
   const bool negative = value.is_number_integer() && !value.is_number_unsigned() && value < 0;
@@ -82,6 +89,29 @@ void check_source(const Config& config) {
           "--task {} is on chars: leave out --source-tokens and --target-tokens", config.task);
 }
 
+// What belongs to one kind of model cannot be given to the other.
+void check_model(const Config& config) {
+  const Config usual;
+  const bool attends = config.attention != "none";
+  if (config.architecture == "transformer") {
+    require(config.attention == usual.attention && config.alignment == usual.alignment &&
+                config.cell == usual.cell && config.decoder == usual.decoder &&
+                config.decoder_hidden == 0,
+            "--architecture transformer has an attention of its own: leave out --attention, "
+            "--alignment, --cell, --decoder and --decoder-hidden");
+    require(config.hidden % config.heads == 0,
+            "--hidden {} does not fall into {} equal heads: change --hidden or --heads",
+            config.hidden, config.heads);
+    return;
+  }
+  require(attends || config.alignment == usual.alignment,
+          "--alignment {} needs an attention, not --attention none", config.alignment);
+  require(attends || config.decoder == usual.decoder,
+          "--decoder {} needs an attention, not --attention none", config.decoder);
+  require(!attends || config.fixed_vector == usual.fixed_vector,
+          "--fixed-vector is for --attention none");
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const Config& config) {
@@ -129,10 +159,17 @@ Config resumed_config(const Config& saved, const nlohmann::ordered_json& given) 
 
 void check(const Config& config) {
   check_source(config);
+  check_model(config);
   constexpr Index many = 1'000'000'000;
   require_range("layers", config.layers, 1, 64);
   require_range("hidden", config.hidden, 1, 65536);
   require_range("embedding", config.embedding, 1, 65536);
+  require_range("decoder-hidden", config.decoder_hidden, 0, 65536);
+  require_range("heads", config.heads, 1, 65536);
+  require_range("window", config.window, 1, many);
+  require_range("warmup", config.warmup, 0, many);
+  require_range("accumulate", config.accumulate, 1, many);
+  require_range("average", config.average, 1, 1000);
   require_range("batch", config.batch, 1, many);
   require_range("epochs", config.epochs, 0, many);
   require_range("steps", config.steps, 0, many);
@@ -140,9 +177,12 @@ void check(const Config& config) {
   require_range("threads", config.threads, 1, 256);
   require_share("dropout", config.dropout);
   require_share("label-smoothing", config.label_smoothing);
-  if (!(config.learning_rate > 0 && config.learning_rate <= 1)) {
-    fail("--learning-rate must be above 0 and at most 1, not {}", config.learning_rate);
-  }
+  require_share("scheduled-sampling", config.scheduled_sampling);
+  require_share("weight-decay", config.weight_decay);
+  require_share("momentum", config.momentum);
+  require_share("entropy", config.entropy);
+  require_positive("learning-rate", config.learning_rate, 1);
+  require_positive("temperature", config.temperature, 100);
 }
 
 }  // namespace regrad::seq2seq

@@ -71,8 +71,12 @@ std::string end_reason(const TrainingState& state, const Config& config,
   return {};
 }
 
-double learning_rate(const TrainingState& state, const Config& config) {
-  return std::ldexp(config.learning_rate, -static_cast<int>(std::min<Index>(state.cuts, 1000)));
+double learning_rate(const TrainingState& state, const Config& config, Index steps_per_evaluation) {
+  if (config.schedule == "plateau") {
+    const auto cuts = static_cast<int>(std::min<Index>(state.cuts, 1000));
+    return std::ldexp(config.learning_rate, -cuts);
+  }
+  return config.learning_rate + 0 * steps_per_evaluation;
 }
 
 nlohmann::ordered_json to_json(const TrainingState& state) {
