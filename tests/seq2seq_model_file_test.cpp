@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -200,4 +201,24 @@ TEST_CASE("options of decoding that cannot be are usage errors") {
   CHECK(contains(message({.temperature = 0}), "--temperature"));
   CHECK(contains(message({.top_k = -1}), "--top-k"));
   CHECK(contains(message({.top_p = 0}), "--top-p"));
+}
+
+TEST_CASE("a model that PyTorch trained and saved gives PyTorch's translations") {
+  const std::string path = REGRAD_SOURCE_DIR "/tests/golden/translator.safetensors";
+  const Translator translator = load_translator(path);
+  const std::string told = load_safetensors(path).metadata.at("translations");
+  std::vector<Sentence> sources, expected;
+  std::vector<double> log_probabilities;
+  for (const auto& entry : nlohmann::json::parse(told)) {
+    sources.push_back(tokenize(entry[0].get<std::string>(), Tokens::chars));
+    expected.push_back(tokenize(entry[1].get<std::string>(), Tokens::chars));
+    log_probabilities.push_back(entry[2]);
+  }
+  REQUIRE(sources.size() == 40);
+  const std::vector<Translation> translations = translate(translator, sources);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    CAPTURE(join(sources[i], Tokens::chars));
+    CHECK(translations[i].tokens == expected[i]);
+    CHECK(std::abs(translations[i].log_probability - log_probabilities[i]) < 1e-4);
+  }
 }

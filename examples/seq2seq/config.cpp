@@ -41,11 +41,12 @@ bool fits(const Json& value) {
 }
 
 template <class T>
-void read(const Json& json, std::string_view name, T& member) {
+bool read(const Json& json, std::string_view name, T& member) {
   const auto entry = json.find(name);
-  if (entry == json.end()) fail("the configuration has no `{}`", name);
+  if (entry == json.end()) return false;
   if (!fits<T>(*entry)) fail("`{}` of the configuration cannot be {}", name, entry->dump());
   entry->get_to(member);
+  return true;
 }
 
 Json merged(Json base, const Json& given) {
@@ -127,7 +128,7 @@ Config config_from_json(const nlohmann::ordered_json& json) {
   Config config;
   std::size_t options = 0;
   visit_options(config, [&](std::string_view name, auto& member, const Choices& choices, auto&&) {
-    read(json, name, member);
+    if (!read(json, name, member)) return;
     ++options;
     if constexpr (std::is_same_v<decltype(member), std::string&>) {
       if (choices.size() == 0 || member.empty()) return;

@@ -115,7 +115,8 @@ void visit_options(AnyConfig& c, Visit&& visit) {
 
 // By option name.
 nlohmann::ordered_json to_json(const Config& config);
-// Throws Error for anything that to_json does not write and for what check rejects.
+// An option that is missing, as older files do not have it, is as in Config(). Throws Error for
+// anything else that to_json does not write and for what check rejects.
 Config config_from_json(const nlohmann::ordered_json& json);
 
 // The defaults for a task, or for files, with the given options in their place. Throws Error as
