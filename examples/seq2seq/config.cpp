@@ -90,6 +90,16 @@ void check_source(const Config& config) {
           "--task {} is on chars: leave out --source-tokens and --target-tokens", config.task);
 }
 
+void check_optimization(const Config& config) {
+  require(config.momentum == 0 || config.optimizer == "sgd", "--momentum is for --optimizer sgd");
+  require(config.schedule != "inverse-sqrt" || config.warmup > 0,
+          "--schedule inverse-sqrt needs --warmup, the steps after which it falls");
+  require(config.schedule != "cosine" || config.steps > 0 || config.epochs > 0,
+          "--schedule cosine needs --steps or --epochs, as it ends there");
+  require(config.warmup == 0 || config.schedule == "inverse-sqrt" || config.schedule == "cosine",
+          "--warmup is for --schedule inverse-sqrt and cosine");
+}
+
 // What belongs to one kind of model cannot be given to the other.
 void check_model(const Config& config) {
   const Config usual;
@@ -161,6 +171,7 @@ Config resumed_config(const Config& saved, const nlohmann::ordered_json& given) 
 void check(const Config& config) {
   check_source(config);
   check_model(config);
+  check_optimization(config);
   constexpr Index many = 1'000'000'000;
   require_range("layers", config.layers, 1, 64);
   require_range("hidden", config.hidden, 1, 65536);

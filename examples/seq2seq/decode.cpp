@@ -7,6 +7,7 @@
 #include "examples/seq2seq/batch.h"
 #include "nn/beam.h"
 #include "nn/decoding.h"
+#include "nn/sampling.h"
 #include "ops/error.h"
 
 namespace regrad::seq2seq {
@@ -66,8 +67,17 @@ std::vector<std::vector<Hypothesis>> decode(const Translator& translator, const 
                         .coverage_penalty = options.coverage_penalty});
   }
   const DecoderStep step = make_step(all_rows(lengths.batch()));
-  (void)numbers;
-  std::vector<Hypothesis> found = greedy(step, search.state, lengths, decoding);
+  std::vector<Hypothesis> found;
+  if (options.sample) {
+    std::vector<Rng> random;
+    for (const std::size_t number : numbers) random.emplace_back(options.seed, number);
+    found =
+        sample(step, search.state, lengths, decoding,
+               {.temperature = options.temperature, .top_k = options.top_k, .top_p = options.top_p},
+               random);
+  } else {
+    found = greedy(step, search.state, lengths, decoding);
+  }
   std::vector<std::vector<Hypothesis>> result;
   for (Hypothesis& hypothesis : found) result.push_back({std::move(hypothesis)});
   return result;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "nn/schedule.h"
 #include "ops/error.h"
 
 namespace regrad::seq2seq {
@@ -76,7 +77,11 @@ double learning_rate(const TrainingState& state, const Config& config, Index ste
     const auto cuts = static_cast<int>(std::min<Index>(state.cuts, 1000));
     return std::ldexp(config.learning_rate, -cuts);
   }
-  return config.learning_rate + 0 * steps_per_evaluation;
+  const auto schedule =
+      make_schedule(config.schedule, {.learning_rate = config.learning_rate,
+                                      .warmup = config.warmup,
+                                      .steps = step_limit(config, steps_per_evaluation)});
+  return schedule->learning_rate(state.step);
 }
 
 nlohmann::ordered_json to_json(const TrainingState& state) {

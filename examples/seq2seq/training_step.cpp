@@ -31,8 +31,21 @@ Var valid_entries(const Var& x, const Lengths& lengths) {
 }  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(const Model& model, const Config& config) {
-  return std::make_unique<Adam>(model, AdamOptions{.learning_rate = config.learning_rate,
-                                                   .weight_decay = config.weight_decay});
+  const double rate = config.learning_rate, decay = config.weight_decay;
+  if (config.optimizer == "adamw") {
+    return std::make_unique<AdamW>(model,
+                                   AdamWOptions{.learning_rate = rate, .weight_decay = decay});
+  }
+  if (config.optimizer == "sgd") {
+    return std::make_unique<Sgd>(
+        model,
+        SgdOptions{.learning_rate = rate, .momentum = config.momentum, .weight_decay = decay});
+  }
+  if (config.optimizer == "adadelta") {  // ρ as Bahdanau et al. (2014) trained
+    return std::make_unique<Adadelta>(
+        model, AdadeltaOptions{.learning_rate = rate, .rho = 0.95, .weight_decay = decay});
+  }
+  return std::make_unique<Adam>(model, AdamOptions{.learning_rate = rate, .weight_decay = decay});
 }
 
 void mix_predictions(const Model& model, double p, Rng& rng, Batch& batch) {
