@@ -148,12 +148,12 @@ TEST_CASE("gradients that only add up to infinity are found, and named by the le
   Tape tape{{.check_finite = true}};
   Var x = tape.variable(full({1, 2}, 1e200, DType::f64));
   Var h = linear(x, w);
-  CHECK_THROWS_WITH_AS(tape.backward(sum(h * 1e150)),
-                       doctest::Contains("decoder.out.weight"), Error);
+  CHECK_THROWS_WITH_AS(tape.backward(sum(h * 1e150)), doctest::Contains("decoder.out.weight"),
+                       Error);
   Tape second{{.check_finite = true}};
-  Var y = second.variable(scalar(1, DType::f64));
-  CHECK_THROWS_WITH_AS(second.backward(y * 1.5e308 * 0.5 + y * 1.5e308 * 0.5 + y * 1.7e308),
-                       doctest::Contains("adds up to"), Error);
+  Var y = second.variable(scalar(1e-300, DType::f64));
+  CHECK_THROWS_WITH_AS(second.backward(y * 1.7e308 + y * 1.7e308), doctest::Contains("adds up to"),
+                       Error);
   Tape third{{.check_finite = true}};
   Var z = third.variable(ones({3}));
   CHECK_THROWS_WITH_AS(third.backward(slice(z, 0, 0, 2), tensor({NAN, 1})),
