@@ -164,23 +164,16 @@ Sgd::Sgd(std::vector<NamedParameter> parameters, const SgdOptions& options)
       options_(options) {
   require_range("sgd", "momentum", options.momentum, 0, 1);
   require_range("sgd", "weight decay", options.weight_decay, 0, infinity);
+  if (options.nesterov && options.momentum == 0) fail("sgd: nesterov needs a momentum above 0");
 }
 
 void Sgd::update(Slot& slot, const Tensor& gradient) const {
-  visit(gradient.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const T* g = gradient.data<T>();
-    T* x = slot.parameter.mutable_value().mutable_data<T>();
-    T* buffer = slot.moments.empty() ? nullptr : slot.moments[0].mutable_data<T>();
-    const T decay = static_cast<T>(options_.weight_decay);
-    const T momentum = static_cast<T>(options_.momentum);
-    const T rate = static_cast<T>(learning_rate());
-    for (Index i = 0; i < gradient.size(); ++i) {
-      T change = g[i] + decay * x[i];
-      if (buffer) change = buffer[i] = momentum * buffer[i] + change;
-      x[i] -= rate * change;
-    }
-  });
+  ops::sgd_step(slot.parameter.mutable_value(), gradient,
+                slot.moments.empty() ? nullptr : &slot.moments[0],
+                {.learning_rate = learning_rate(),
+                 .momentum = options_.momentum,
+                 .weight_decay = options_.weight_decay,
+                 .nesterov = options_.nesterov});
 }
 
 Adam::Adam(const Module& module, const AdamOptions& options)
@@ -203,9 +196,40 @@ void Adam::update(Slot& slot, const Tensor& gradient) const {
       .beta1 = options_.beta1,
       .beta2 = options_.beta2,
       .epsilon = options_.epsilon,
-      .weight_decay = options_.weight_decay};
+      .weight_decay = options_.decoupled ? 0 : options_.weight_decay,
+      .shrink = options_.decoupled ? 1 - learning_rate() * options_.weight_decay : 1};
   ops::adam_step(slot.parameter.mutable_value(), gradient, slot.moments[0], slot.moments[1],
                  constants);
+}
+
+AdamW::AdamW(const Module& module, const AdamWOptions& options)
+    : AdamW(distinct_parameters(module), options) {}
+
+AdamW::AdamW(std::vector<NamedParameter> parameters, const AdamWOptions& options)
+    : Adam(std::move(parameters), {.learning_rate = options.learning_rate,
+                                   .beta1 = options.beta1,
+                                   .beta2 = options.beta2,
+                                   .epsilon = options.epsilon,
+                                   .weight_decay = options.weight_decay,
+                                   .decoupled = true}) {}
+
+Adadelta::Adadelta(const Module& module, const AdadeltaOptions& options)
+    : Adadelta(distinct_parameters(module), options) {}
+
+Adadelta::Adadelta(std::vector<NamedParameter> parameters, const AdadeltaOptions& options)
+    : Optimizer(std::move(parameters), options.learning_rate, {"square_avg", "acc_delta"}),
+      options_(options) {
+  require_range("adadelta", "rho", options.rho, 0, 1);
+  require_range("adadelta", "epsilon", options.epsilon, 0, infinity);
+  require_range("adadelta", "weight decay", options.weight_decay, 0, infinity);
+}
+
+void Adadelta::update(Slot& slot, const Tensor& gradient) const {
+  ops::adadelta_step(slot.parameter.mutable_value(), gradient, slot.moments[0], slot.moments[1],
+                     {.learning_rate = learning_rate(),
+                      .rho = options_.rho,
+                      .epsilon = options_.epsilon,
+                      .weight_decay = options_.weight_decay});
 }
 
 }  // namespace regrad

@@ -67,9 +67,12 @@ struct SgdOptions {
   double learning_rate = 0.1;
   double momentum = 0;
   double weight_decay = 0;  // adds weight_decay · parameter to the gradient
+  bool nesterov = false;
 };
 
-// b = momentum b + g, parameter -= learning_rate b; as torch.optim.SGD.
+// b = momentum b + g, parameter -= learning_rate b, or with Nesterov's momentum (Sutskever et al.
+// 2013) learning_rate (g + momentum b); as torch.optim.SGD. Throws Error for options out of range
+// and for nesterov without momentum.
 class Sgd : public Optimizer {
  public:
   explicit Sgd(const Module& module, const SgdOptions& options = {});
@@ -85,6 +88,7 @@ struct AdamOptions {
   double beta1 = 0.9, beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;  // adds weight_decay · parameter to the gradient
+  bool decoupled = false;   // instead, shrinks the parameter: see AdamW
 };
 
 // m = β₁ m + (1 - β₁) g, v = β₂ v + (1 - β₂) g²,
@@ -98,6 +102,41 @@ class Adam : public Optimizer {
  private:
   void update(Slot& slot, const Tensor& gradient) const override;
   AdamOptions options_;
+};
+
+struct AdamWOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 1e-2;
+};
+
+// Adam after parameter *= 1 - learning_rate weight_decay: decoupled weight decay (Loshchilov and
+// Hutter 2019); as torch.optim.AdamW.
+class AdamW : public Adam {
+ public:
+  explicit AdamW(const Module& module, const AdamWOptions& options = {});
+  explicit AdamW(std::vector<NamedParameter> parameters, const AdamWOptions& options = {});
+};
+
+struct AdadeltaOptions {
+  double learning_rate = 1;
+  double rho = 0.9;
+  double epsilon = 1e-6;
+  double weight_decay = 0;  // adds weight_decay · parameter to the gradient
+};
+
+// v = ρ v + (1 - ρ) g², d = sqrt(u + ε) / sqrt(v + ε) g, u = ρ u + (1 - ρ) d²,
+// parameter -= learning_rate d (Zeiler 2012); as torch.optim.Adadelta. Bahdanau et al. (2014)
+// trained with ρ = 0.95.
+class Adadelta : public Optimizer {
+ public:
+  explicit Adadelta(const Module& module, const AdadeltaOptions& options = {});
+  explicit Adadelta(std::vector<NamedParameter> parameters, const AdadeltaOptions& options = {});
+
+ private:
+  void update(Slot& slot, const Tensor& gradient) const override;
+  AdadeltaOptions options_;
 };
 
 }  // namespace regrad

@@ -116,7 +116,7 @@ RecurrentOutput Recurrent::operator()(const Var& x, const RecurrentState& initia
 }
 
 Var Recurrent::drop(const Var& x, Rng* rng) const {
-  if (!variational) return dropout(x, rng);
+  if (!variational || !rng) return dropout(x, rng);
   return x * dropout(ones({x.shape()[1], x.shape()[2]}, x.dtype()), rng);
 }
 
@@ -156,7 +156,7 @@ void Recurrent::visit(Visitor& visitor) const {
 namespace {
 
 [[noreturn]] void fail_unknown(std::string_view name) {
-  fail("no recurrent layer is called {}; known are {}", name, fmt::join(recurrent_names(), ", "));
+  fail("recurrent: unknown cell `{}`; known are {}", name, fmt::join(recurrent_names(), ", "));
 }
 
 }  // namespace

@@ -181,9 +181,10 @@ Tensor head_weights_backward(const Tensor& g, const Tensor& weights, const Lengt
     const T *w = weights.data<T>(), *from = g.data<T>();
     T* out = result.mutable_data<T>();
     for_each_query(weights.shape(), lengths, causal, [&](Index row, Index seen) {
-      const T mean = kernels.dot(w + row, from + row, seen);
-      kernels.affine(from + row, scale, -scale * mean, out + row, seen);
+      // Scaled last: so the gradient is exactly 0 where a query sees one key only.
+      kernels.affine(from + row, T(1), -kernels.dot(w + row, from + row, seen), out + row, seen);
       kernels.zip(Binary::mul, w + row, 1, out + row, 1, out + row, seen);
+      kernels.affine(out + row, scale, T(0), out + row, seen);
       std::fill(out + row + seen, out + row + keys, T(0));
     });
   });

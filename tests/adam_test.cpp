@@ -49,5 +49,33 @@ TEST_CASE("adam_step refuses what does not fit") {
         "adam_step: f32 [2, 3] with f64 [2, 3]; convert one of them with to()");
 }
 
+TEST_CASE("sgd_step and adadelta_step refuse what does not fit") {
+  Tensor x = zeros({2, 3}), same = x, other = zeros({3, 2});
+  CHECK(message_of([&] { sgd_step(x, same, nullptr, {0.1, 0, 0, false}); }) == "");
+  CHECK(message_of([&] {
+          sgd_step(x, other, nullptr, {0.1, 0, 0, false});
+        }) == "sgd_step: shapes [2, 3] and [3, 2]");
+  CHECK(message_of([&] {
+          sgd_step(x, same, &other, {0.1, 0, 0, false});
+        }) == "sgd_step: shapes [2, 3] and [3, 2]");
+  CHECK(message_of([&] {
+          adadelta_step(x, same, same, other, {1, 0.9, 1e-6, 0});
+        }) == "adadelta_step: shapes [2, 3] and [3, 2]");
+}
+
+TEST_CASE_TEMPLATE("an entry's step does not depend on its position", T, float, double) {
+  const DType dtype = dtype_of<T>();
+  for (const Index size : {1, 3, 8, 17, 40}) {
+    Tensor x = full({size}, 0.7, dtype), buffer = full({size}, 0.2, dtype), y = x, u = buffer,
+           v = buffer;
+    const Tensor g = full({size}, -1.3, dtype);
+    sgd_step(x, g, &buffer, {0.1, 0.9, 0.01, true});
+    adadelta_step(y, g, u, v, {1, 0.9, 1e-6, 0.01});
+    for (const Tensor& each : {x, y, buffer, u, v}) {
+      for (const double value : each.to_vector()) CHECK(value == each.at({0}));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace regrad::ops

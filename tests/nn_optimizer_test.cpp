@@ -1,5 +1,7 @@
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <memory>
 
 #include <doctest/doctest.h>
 
@@ -7,6 +9,7 @@
 #include "autograd/tape.h"
 #include "nn/linear.h"
 #include "nn/optimizer.h"
+#include "nn/safetensors.h"
 #include "tests/nn_check.h"
 
 namespace regrad {
@@ -41,6 +44,28 @@ std::vector<NamedParameter> named(const std::vector<Parameter>& parameters) {
   }
   return result;
 }
+
+// In the order and with the options of tests/golden/make_optimizers.py.
+using Make = std::function<std::unique_ptr<Optimizer>(std::vector<NamedParameter>)>;
+const Make optimizers[] = {
+    [](auto parameters) {
+      return std::make_unique<Adam>(parameters,
+                                    AdamOptions{.learning_rate = 0.05, .weight_decay = 0.1});
+    },
+    [](auto parameters) {
+      return std::make_unique<AdamW>(parameters,
+                                     AdamWOptions{.learning_rate = 0.05, .weight_decay = 0.1});
+    },
+    [](auto parameters) {
+      return std::make_unique<Sgd>(
+          parameters,
+          SgdOptions{
+              .learning_rate = 0.05, .momentum = 0.8, .weight_decay = 0.1, .nesterov = true});
+    },
+    [](auto parameters) {
+      return std::make_unique<Adadelta>(
+          parameters, AdadeltaOptions{.learning_rate = 0.5, .rho = 0.95, .weight_decay = 0.1});
+    }};
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -125,6 +150,29 @@ TEST_CASE("the learning rate can be changed between steps") {
   CHECK(sgd.learning_rate() == 0.5);
 }
 
+TEST_CASE("micro-batches of uneven size add up to the gradients of the whole batch") {
+  Rng rng(1);
+  const Linear layer(3, 2, rng, DType::f64);
+  const Tensor x = normal({7, 3}, 0, 1, rng, DType::f64);
+  const auto mean_loss = [&](Index begin, Index end) {
+    const Var y = layer(x.narrow(begin, end));
+    return sum(y * y) / static_cast<double>(end - begin);
+  };
+  Tape tape;
+  const Gradients whole = tape.backward(mean_loss(0, 7));
+  Gradients added;
+  for (const auto& [begin, end] : {std::pair<Index, Index>{0, 1}, {1, 5}, {5, 7}}) {
+    Tape part;
+    Gradients gradients = part.backward(mean_loss(begin, end));
+    gradients.scale(static_cast<double>(end - begin) / 7);
+    added.add(gradients);
+  }
+  CHECK(added.entries().size() == 2);
+  for (const Parameter& parameter : {layer.weight, layer.bias}) {
+    CHECK(difference(added[parameter], whole[parameter]) < 1e-14);
+  }
+}
+
 TEST_CASE("options out of range are named errors") {
   const Weights weights;
   CHECK(contains(message_of([&] { Sgd(weights, {.learning_rate = -1}); }), "learning rate"));
@@ -135,23 +183,53 @@ TEST_CASE("options out of range are named errors") {
   CHECK(contains(message_of([&] { Adam(weights, {.beta1 = 1}); }), "beta1"));
   CHECK(contains(message_of([&] { Adam(weights, {.beta2 = -0.1}); }), "beta2"));
   CHECK(contains(message_of([&] { Adam(weights, {.epsilon = -1}); }), "epsilon"));
+  CHECK(contains(message_of([&] { Sgd(weights, {.nesterov = true}); }), "nesterov needs"));
+  CHECK(contains(message_of([&] { AdamW(weights, {.weight_decay = -1}); }), "weight decay"));
+  CHECK(contains(message_of([&] { Adadelta(weights, {.rho = 1}); }), "rho"));
+  CHECK(contains(message_of([&] { Adadelta(weights, {.epsilon = -1}); }), "epsilon"));
+  CHECK(contains(message_of([&] { Adadelta(weights, {.weight_decay = -1}); }), "weight decay"));
 }
 
 TEST_CASE("a state loaded into a new optimizer continues with the same bits") {
-  const auto train = [](bool interrupted) {
-    const Weights weights;
-    auto adam = std::make_unique<Adam>(weights);
-    for (int step = 0; step < 6; ++step) {
-      if (interrupted && step == 3) {
-        const OptimizerState state = adam->state();
-        adam = std::make_unique<Adam>(weights);
-        adam->load_state(state);
+  for (const Make& make : optimizers) {
+    const auto train = [&](bool interrupted) {
+      const Weights weights;
+      auto optimizer = make(parameters(weights));
+      for (int step = 0; step < 6; ++step) {
+        if (interrupted && step == 3) {
+          const OptimizerState state = optimizer->state();
+          optimizer = make(parameters(weights));
+          optimizer->load_state(state);
+        }
+        optimizer->step(constant_gradients({weights.a, weights.b}, 1 + step));
       }
-      adam->step(constant_gradients({weights.a, weights.b}, 1 + step));
+      return weights.a.value();
+    };
+    CHECK(identical(train(true), train(false)));
+  }
+}
+
+TEST_CASE("ten steps are PyTorch's") {
+  // tests/golden/make_optimizers.py wrote the file; row t is the parameter after t steps.
+  const std::string names[] = {"adam", "adamw", "nesterov", "adadelta"};
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const auto golden =
+        load_safetensors(std::string(REGRAD_SOURCE_DIR) + "/tests/golden/optimizer_steps_" +
+                         std::string(to_string(dtype)) + ".safetensors")
+            .tensors;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const Parameter parameter(golden.at("start").clone());
+      const auto optimizer = optimizers[i](named({parameter}));
+      for (Index step = 0; step < 10; ++step) {
+        Tape tape;
+        optimizer->step(tape.backward(parameter, golden.at("gradients")[step]));
+        CAPTURE(names[i]);
+        CAPTURE(step);
+        CHECK(difference(parameter.value(), golden.at(names[i])[step]) <
+              (dtype == DType::f32 ? 1e-5 : 1e-12));
+      }
     }
-    return weights.a.value();
-  };
-  CHECK(identical(train(true), train(false)));
+  }
 }
 
 TEST_CASE("a state keeps its numbers while training goes on") {

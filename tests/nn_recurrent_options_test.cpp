@@ -133,8 +133,7 @@ TEST_CASE("cells of one state also take and give the state itself") {
 
 TEST_CASE("an unknown recurrent layer is an error that lists the known") {
   Rng rng(1);
-  const std::string wanted =
-      "no recurrent layer is called lstn; known are rnn, rnn-relu, gru, lstm";
+  const std::string wanted = "recurrent: unknown cell `lstn`; known are rnn, rnn-relu, gru, lstm";
   CHECK(message_of([&] { make_cell("lstn", 2, 2, rng); }) == wanted);
   CHECK(message_of([&] { make_recurrent("lstn", 2, 2, rng); }) == wanted);
 }

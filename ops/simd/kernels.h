@@ -61,6 +61,14 @@ struct AdamConstants {
   double step_size;   // learning rate over 1 - β₁ᵗ
   double root_scale;  // 1 / sqrt(1 - β₂ᵗ)
   double beta1, beta2, epsilon, weight_decay;
+  double shrink = 1;  // multiplies the parameter first: decoupled weight decay
+};
+struct SgdConstants {
+  double learning_rate, momentum, weight_decay;
+  bool nesterov;
+};
+struct AdadeltaConstants {
+  double learning_rate, rho, epsilon, weight_decay;
 };
 
 template <class T>
@@ -108,6 +116,8 @@ struct Kernels {
                                   T* g_key, T* g_v, Index n);  // each adds
 
   void (*adam)(T* x, const T* g, T* m, T* v, Index n, const AdamConstants& c);
+  void (*sgd)(T* x, const T* g, T* buffer, Index n, const SgdConstants& c);  // buffer or nullptr
+  void (*adadelta)(T* x, const T* g, T* squares, T* changes, Index n, const AdadeltaConstants& c);
 };
 
 // The kernels for this machine. REGRAD_SIMD=baseline in the environment forbids AVX2.
