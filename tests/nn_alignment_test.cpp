@@ -80,8 +80,8 @@ TEST_CASE("monotonic: decoding stops at the first position above one half and ne
   AttentionOptions options;
   options.monotonic_offset = 0;
   const auto alignment = make_alignment("monotonic", options, rng, DType::f64);
-  const auto step = [&](std::initializer_list<double> scores, const Var& before) {
-    const Var row = reshape(Var(tensor(scores, DType::f64)), {1, 4});
+  const auto step = [&](const std::vector<double>& scores, const Var& before) {
+    const Var row = tensor(scores, {1, 4}, DType::f64);
     const AttentionState state = state_of(before.value());
     return (*alignment)(row, {}, memory_of(Lengths::full(4, 1)), state, nullptr).weights;
   };
