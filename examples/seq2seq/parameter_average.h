@@ -1,15 +1,13 @@
 #pragma once
 
 #include <deque>
-#include <vector>
 
 #include "nn/module.h"
 #include "nn/safetensors.h"
 
 namespace regrad::seq2seq {
 
-// The mean of a model's parameters at its last few evaluations, which is often better than any of
-// them (averaging of checkpoints, as in Vaswani et al. 2017, section 6.1).
+// The mean of a model's parameters at its last few evaluations; see nn/average.h.
 class ParameterAverage {
  public:
   // Of at most `count` evaluations; with 1 it does nothing. The module must outlive it.
@@ -26,8 +24,8 @@ class ParameterAverage {
     Applied& operator=(const Applied&) = delete;
 
    private:
-    const ParameterAverage& average_;
-    std::vector<Tensor> own_;
+    const Module& module_;
+    SafeTensors own_;
   };
 
   // As tensors `average.0.<path>`, …, oldest first. load throws Error for those of another model.
@@ -35,9 +33,9 @@ class ParameterAverage {
   void load(const SafeTensors& content);
 
  private:
-  std::vector<NamedParameter> parameters_;
+  const Module& module_;
   std::size_t count_;
-  std::deque<std::vector<Tensor>> snapshots_;
+  std::deque<SafeTensors> snapshots_;
 };
 
 }  // namespace regrad::seq2seq
