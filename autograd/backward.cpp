@@ -29,6 +29,7 @@ class Tape::Sweep final : public GradientSink {
     for (const Leaf& leaf : tape_.leaves_) {
       auto node = static_cast<std::size_t>(leaf.node);
       if (gradients_[node]) {
+        if (tape_.options_.check_finite) tape_.check_sum(leaf.node, *gradients_[node]);
         entries.push_back({leaf.parameter, leaf.node, std::move(*gradients_[node])});
       } else if (!leaf.parameter) {
         entries.push_back(
@@ -40,7 +41,7 @@ class Tape::Sweep final : public GradientSink {
 
   bool wants(int input) const override { return edge(input).target >= 0; }
   void add(int input, Tensor gradient) override {
-    if (wants(input)) add_to(edge(input).target, std::move(gradient));
+    if (wants(input)) contribute(edge(input).target, std::move(gradient));
   }
   Tensor& accumulator(int input) override { return sum_at(edge(input).target); }
 
@@ -60,16 +61,19 @@ class Tape::Sweep final : public GradientSink {
     if (begin == end) return;  // a leaf
     Var g(std::move(*gradients_[step]));
     gradients_[step].reset();
-    if (tape_.options_.check_finite) g_ = g.value();
+    if (tape_.options_.check_finite) {
+      g_ = g.value();
+      tape_.check_sum(static_cast<Node>(step), g_);
+    }
     if (tape_.steps_[step].joint) return (*tape_.steps_[step].joint)(g.value(), *this);
     for (std::uint32_t e = begin; e < end; ++e) {
       const auto& [target, way, pullback] = tape_.edges_[e];
       if (way == Way::call) {
-        add_to(target, (*pullback)(g).value());
+        contribute(target, (*pullback)(g).value());
       } else if (way == Way::pass && e + 1 < end) {
-        add_to(target, g.value());
+        contribute(target, g.value());
       } else if (way == Way::pass) {
-        add_to(target, std::move(g).value());
+        contribute(target, std::move(g).value());
       } else if (way == Way::add) {
         pullback->add(g.value(), sum_at(target));
       } else {
@@ -91,13 +95,19 @@ class Tape::Sweep final : public GradientSink {
     return *sum;
   }
 
+  // What the step at hand gives to one of its inputs.
+  template <class G>
+  void contribute(Node target, G&& gradient) {
+    if (tape_.options_.check_finite) {
+      tape_.check_gradient(static_cast<Node>(step_), target, g_, gradient);
+    }
+    add_to(target, std::forward<G>(gradient));
+  }
+
   template <class G>
   void add_to(Node target, G&& gradient) {
     auto& sum = gradients_[static_cast<std::size_t>(target)];
     const Shape& shape = tape_.steps_[static_cast<std::size_t>(target)].shape;
-    if (tape_.options_.check_finite) {
-      tape_.check_gradient(static_cast<Node>(step_), target, g_, gradient);
-    }
     if (!(gradient.shape() == shape)) {
       add_to(target, ops::sum_to(gradient, shape));
     } else if (sum) {

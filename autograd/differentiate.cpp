@@ -39,9 +39,9 @@ Var Tape::first_order(Node step, const Var& g, Tensor value) {
   return record_each(name, std::move(value), sources, [name](std::size_t) {
     return [name](const Var&) -> Var {
       fail(
-          "{}: a fused operation has first derivatives only; for more use its composed twin, "
-          "{}_composed",
-          name, name);
+          "{}: a fused operation has first derivatives only; for more compose it of primitives, as "
+          "the twins in nn/composed.h are",
+          name);
     };
   });
 }
@@ -118,6 +118,9 @@ class Tape::DifferentiableSweep final : public GradientSink {
 std::vector<Var> gradients(const Var& y, std::span<const Var> xs) {
   Tape* tape = Tape::active();
   if (!tape) fail("gradients: no tape records; they are for a live tape");
+  if (tape->consumed_) {
+    fail("gradients: this tape was consumed by backward; ask before it, or open a new Tape");
+  }
   if (!tape->watches(y, "gradients")) {
     fail("gradients: y, of shape {}, depends on no variable or parameter of the tape", y.shape());
   }

@@ -238,7 +238,7 @@ inline Var operator-(const Var& x, double c) { return affine(x, 1, -c); }
 inline Var operator-(double c, const Var& x) { return affine(x, -1, c); }
 inline Var operator*(const Var& x, double c) { return affine(x, c, 0); }
 inline Var operator*(double c, const Var& x) { return affine(x, c, 0); }
-inline Var operator/(const Var& x, double c) { return affine(x, 1 / c, 0); }
+inline Var operator/(const Var& x, double c) { return div(x, scalar(c, x.dtype())); }
 inline Var operator/(double c, const Var& x) { return div(scalar(c, x.dtype()), x); }
 // a += b is a = a + b: another value under the same name; what was recorded of the old one stays.
 inline Var& operator+=(Var& a, const Var& b) { return a = a + b; }

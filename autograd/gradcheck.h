@@ -11,7 +11,7 @@
 namespace regrad {
 
 struct GradcheckOptions {
-  int order = 1;  // 2: checks the gradient of a random projection of f's gradient
+  int order = 1;  // 2: then also the gradient of a random projection of f's gradient
   double atol = 1e-9;
   double rtol = 1e-6;      // an entry fails when |analytic - numeric| > atol + rtol max(|·|, |·|)
   double step = 1e-3;      // of the five-point difference, relative to max(1, |x|)
@@ -22,10 +22,11 @@ struct GradcheckOptions {
 
 struct GradcheckReport {
   bool passed = true;
-  double worst_error = 0;  // |analytic - numeric| / (max(|·|, |·|) + atol / rtol)
-  std::string operation;   // the last one of f, which gave its output
-  std::string input;       // of the worst entry: `input 1` or a parameter's name
-  Index index = -1;        // its row-major position
+  // |analytic - numeric| / (max(|·|, |·|) + atol / rtol); with rtol = 0 |analytic - numeric|
+  double worst_error = 0;
+  std::string operation;  // the last one of f, which gave its output
+  std::string input;      // of the worst entry: `input 1` or a parameter's name
+  Index index = -1;       // its row-major position
   double analytic = 0, numeric = 0;
   Index entries = 0;  // how many were compared
 
@@ -34,7 +35,7 @@ struct GradcheckReport {
 
 // Compares the gradient of a random projection of f's output, from the tape, with five-point
 // differences, entry by entry. Inputs are f64. Throws Error for f32 inputs, for a function that
-// gives different values for the same input, and for another order than 1 and 2.
+// gives different values for the same input, and for options out of range.
 GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 

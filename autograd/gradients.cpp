@@ -24,7 +24,9 @@ const Tensor& Gradients::operator[](const Parameter& parameter) const {
   for (const Entry& entry : entries_) {
     if (entry.parameter && entry.parameter == parameter) return entry.gradient;
   }
-  fail("gradients: parameter {} took no part in the loss", parameter.name());
+  if (!parameter) fail("gradients: this parameter holds nothing");
+  fail("gradients: parameter {} of shape {} took no part in the loss", parameter.name(),
+       parameter.shape());
 }
 
 bool Gradients::contains(const Parameter& parameter) const {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "autograd/tape.h"
 #include "ops/error.h"
@@ -92,13 +93,18 @@ std::string Tape::dot() const {
 }
 
 std::string Tape::place(Node step) const {
-  for (Node i = step; i >= 0; --i) {  // the inputs of a step stand before it, mostly just before
-    auto at = static_cast<std::size_t>(i);
+  List<char> seen(static_cast<std::size_t>(step) + 1, 0);
+  List<Node> open{step};  // the nearest first
+  for (std::size_t next = 0; next < open.size(); ++next) {
+    const auto at = static_cast<std::size_t>(open[next]);
     for (std::uint32_t e = steps_[at].first_edge; e < edges_end(at); ++e) {
-      const Leaf* leaf = edges_[e].target >= 0 ? leaf_at(edges_[e].target) : nullptr;
+      const Node target = edges_[e].target;
+      if (target < 0 || std::exchange(seen[static_cast<std::size_t>(target)], 1)) continue;
+      open.push_back(target);
+      const Leaf* leaf = leaf_at(target);
       if (!leaf || !leaf->parameter || leaf->parameter.name().empty()) continue;
       const std::string& path = leaf->parameter.name();
-      return fmt::format(", {} {}", i == step ? "in" : "after", path.substr(0, path.rfind('.')));
+      return fmt::format(", {} {}", next == 0 ? "in" : "after", path.substr(0, path.rfind('.')));
     }
   }
   return "";
@@ -131,6 +137,15 @@ void Tape::check_gradient(Node step, Node target, const Tensor& g, const Tensor&
       "(step {}, {}); the gradient of its output: {}",
       steps_[static_cast<std::size_t>(step)].name, step, place(step), gradient.shape(), target,
       steps_[static_cast<std::size_t>(target)].name, describe(g));
+}
+
+void Tape::check_sum(Node node, const Tensor& sum) const {
+  if (ops::range(sum).not_finite < 0) return;
+  const Leaf* leaf = leaf_at(node);
+  const bool named = leaf && leaf->parameter && !leaf->parameter.name().empty();
+  fail("check_finite: what backward gives to {} (step {}{}) adds up to a NaN or an infinity: {}",
+       named ? leaf->parameter.name() : steps_[static_cast<std::size_t>(node)].name, node,
+       place(node), describe(sum));
 }
 
 }  // namespace regrad

@@ -7,6 +7,7 @@
 #include "autograd/record.h"
 #include "ops/elementwise.h"
 #include "ops/loss.h"
+#include "ops/reduce.h"
 
 namespace regrad {
 namespace {
@@ -131,6 +132,9 @@ Var bce_with_logits(const Var& x, const Var& target, const Lengths* lengths,
   if (weighted && !(broadcast(x.shape(), weight.shape(), "bce_with_logits") == x.shape())) {
     fail("bce_with_logits: pos_weight {} is larger than the input {}", weight.shape(), x.shape());
   }
+  if (weighted && (ops::range(weight).low < 0 || ops::range(weight).not_finite >= 0)) {
+    fail("bce_with_logits: pos_weight has a negative or infinite weight: {}", weight);
+  }
   auto terms = [&](const Var& logit, const Var& t) {
     require_targets("bce_with_logits", t.value(), 1);
     Var positive = weighted ? mul(t, Var(weight)) : t;
@@ -141,7 +145,10 @@ Var bce_with_logits(const Var& x, const Var& target, const Lengths* lengths,
 
 Var kl_div(const Var& log_q, const Var& target, const Lengths* lengths,
            const KlDivOptions& options) {
-  if (log_q.rank() < 1) fail("kl_div: shape {} has no rows of classes", log_q.shape());
+  if (log_q.rank() < (lengths ? 3 : 1)) {
+    fail("kl_div: shape {} has no rows of classes{}", log_q.shape(),
+         lengths ? "; with lengths it is [time, batch, classes]" : "");
+  }
   auto terms = [&](const Var& input, const Var& t) {
     constexpr double any = std::numeric_limits<double>::infinity();
     if (!options.log_target) require_targets("kl_div", t.value(), any);

@@ -54,9 +54,9 @@ Var permute(const Var& x, const Shape& axes) {
 }
 
 Var transpose(const Var& x, int axis_a, int axis_b) {
+  const int a = x.shape().normalise(axis_a), b = x.shape().normalise(axis_b);
   Shape axes = x.shape();
-  for (int i = 0; i < x.rank(); ++i) axes = axes.with(i, i);
-  axes = axes.with(axis_a, x.shape().normalise(axis_b)).with(axis_b, x.shape().normalise(axis_a));
+  for (int i = 0; i < x.rank(); ++i) axes = axes.with(i, i == a ? b : i == b ? a : i);
   return permute(x, axes);
 }
 
@@ -117,8 +117,11 @@ Var unslice(const Var& x, const Shape& shape, int axis, Index begin) {
 }
 
 Var select(const Var& x, int axis, Index i) {
-  i = position(x, axis, i);
-  return reshape(slice(x, axis, i, i + 1), x.shape().without(axis));
+  const Index at = position(x, axis, i);
+  if (at < 0 || at >= x.shape()[axis]) {
+    fail("select: position {} is not in axis {} of shape {}", i, axis, x.shape());
+  }
+  return reshape(slice(x, axis, at, at + 1), x.shape().without(axis));
 }
 
 namespace {

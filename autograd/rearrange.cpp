@@ -1,5 +1,7 @@
 #include "ops/rearrange.h"
 
+#include <algorithm>
+
 #include "autograd/functions.h"
 #include "autograd/record.h"
 
@@ -24,7 +26,7 @@ Var unsqueeze(const Var& x, int axis) { return reshape(x, x.shape().inserted(axi
 
 std::vector<Var> split(const Var& x, Index parts, int axis) {
   Index length = x.shape()[axis];
-  if (parts < 1 || length % parts != 0) {
+  if (parts < 1 || parts > std::max<Index>(length, 1) || length % parts != 0) {
     fail("split: axis {} of shape {} does not fall into {} equal parts", axis, x.shape(), parts);
   }
   return split(x, std::vector<Index>(static_cast<std::size_t>(parts), length / parts), axis);

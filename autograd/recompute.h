@@ -8,11 +8,55 @@
 
 namespace regrad {
 
+namespace detail {
+
+// Parameters as they were when f ran first: one that was written since has its old value while
+// Restored lives.
+class ParameterValues {
+ public:
+  ParameterValues() = default;
+  explicit ParameterValues(std::vector<Parameter> parameters) : parameters_(std::move(parameters)) {
+    for (const Parameter& parameter : parameters_) values_.push_back(parameter.value());
+  }
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+
+  class Restored {
+   public:
+    explicit Restored(const ParameterValues& then) : then_(then) { swap(); }
+    ~Restored() { swap(); }
+    Restored(const Restored&) = delete;
+    Restored& operator=(const Restored&) = delete;
+
+   private:
+    void swap() {
+      for (std::size_t i = 0; i < then_.values_.size(); ++i) {
+        std::swap(then_.parameters_[i].mutable_value(), then_.values_[i]);
+      }
+    }
+    const ParameterValues& then_;
+  };
+
+ private:
+  std::vector<Parameter> parameters_;
+  mutable std::vector<Tensor> values_;
+};
+
+inline void require_same_value(const Tensor& first, const Tensor& again) {
+  if (identical(first, again)) return;
+  fail(
+      "recompute: f gave another value of shape {} when it ran again; let whatever it draws from "
+      "start afresh each time",
+      again.shape());
+}
+
+}  // namespace detail
+
 // f(inputs) without keeping what happens inside: backward runs f again (Chen et al. 2016). The same
 // value and gradients, of parameters that f uses too, for the memory of one run at a time; cutting
 // a chain of n steps into √n pieces needs memory of order √n. f takes a std::span<const Var> and
-// gives a Var; it must give the same value again (a generator it uses must start afresh), and
-// values from outside that need gradients must be among the inputs. First derivatives only.
+// gives a Var; it must give the same value again (a generator it uses must start afresh), or
+// backward throws Error; values from outside that need gradients must be among the inputs. First
+// derivatives only.
 template <class F>
 Var recompute(F f, std::span<const Var> inputs) {
   if (!Tape::active()) return f(inputs);
@@ -20,38 +64,42 @@ Var recompute(F f, std::span<const Var> inputs) {
   for (const Var& input : inputs) values.push_back(input.value());
   Tensor value;
   std::vector<Var> sources(inputs.begin(), inputs.end());
-  std::vector<Parameter> parameters;
+  detail::ParameterValues parameters;
+  const TapeOptions options{.check_finite = Tape::active()->checks_finite()};
   {
-    Tape probe;
+    Tape probe(options);
     std::vector<Var> variables;
     for (const Tensor& input : values) variables.push_back(probe.variable(input));
     value = f(std::span<const Var>(variables)).value();
-    parameters = probe.parameters();
+    parameters = detail::ParameterValues(probe.parameters());
   }
-  for (const Parameter& parameter : parameters) sources.emplace_back(parameter);
+  for (const Parameter& parameter : parameters.parameters()) sources.emplace_back(parameter);
   std::vector<const Var*> pointers;
   for (const Var& source : sources) pointers.push_back(&source);
-  return record_fused("recompute", std::move(value), pointers,
-                      [f = std::move(f), values, parameters](const Tensor& g, GradientSink& sink) {
-                        Tape tape;
-                        std::vector<Var> variables;
-                        for (std::size_t i = 0; i < values.size(); ++i) {
-                          variables.push_back(sink.wants(static_cast<int>(i))
-                                                  ? tape.variable(values[i])
-                                                  : Var(values[i]));
-                        }
-                        Var y = f(std::span<const Var>(variables));
-                        if (!y.watched()) return;
-                        Gradients gradients = tape.backward(y, g);
-                        for (std::size_t i = 0; i < values.size(); ++i) {
-                          auto input = static_cast<int>(i);
-                          if (sink.wants(input)) sink.add(input, gradients[variables[i]]);
-                        }
-                        for (std::size_t i = 0; i < parameters.size(); ++i) {
-                          if (!gradients.contains(parameters[i])) continue;
-                          sink.add(static_cast<int>(values.size() + i), gradients[parameters[i]]);
-                        }
-                      });
+  return record_fused(
+      "recompute", value, pointers,
+      [f = std::move(f), values, value, parameters, options](const Tensor& g, GradientSink& sink) {
+        const detail::ParameterValues::Restored restored(parameters);
+        Tape tape(options);
+        std::vector<Var> variables;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          variables.push_back(sink.wants(static_cast<int>(i)) ? tape.variable(values[i])
+                                                              : Var(values[i]));
+        }
+        Var y = f(std::span<const Var>(variables));
+        detail::require_same_value(value, y.value());
+        if (!y.watched()) return;
+        Gradients gradients = tape.backward(y, g);
+        int input = 0;
+        for (const Var& variable : variables) {
+          if (sink.wants(input)) sink.add(input, gradients[variable]);
+          ++input;
+        }
+        for (const Parameter& parameter : parameters.parameters()) {
+          if (gradients.contains(parameter)) sink.add(input, gradients[parameter]);
+          ++input;
+        }
+      });
 }
 
 template <class F>

@@ -7,7 +7,7 @@
 namespace regrad {
 namespace {
 
-constinit thread_local Tape* active_tape = nullptr;
+constinit thread_local detail::Recording* innermost = nullptr;
 
 std::uint64_t next_serial() {
   static std::atomic<std::uint64_t> serial{0};
@@ -16,23 +16,31 @@ std::uint64_t next_serial() {
 
 }  // namespace
 
-Tape* Tape::active() { return active_tape; }
+namespace detail {
+
+Recording::Recording(Tape* recorder) : tape(recorder), outer(std::exchange(innermost, this)) {}
+
+Recording::~Recording() {
+  Recording** link = &innermost;  // usually the innermost one
+  while (*link && *link != this) link = &(*link)->outer;
+  if (*link) *link = outer;
+}
+
+}  // namespace detail
+
+Tape* Tape::active() { return innermost ? innermost->tape : nullptr; }
 
 Tape::Tape(const TapeOptions& options)
     : options_(options),
       profile_(options.profile ? std::make_unique<Profile>() : nullptr),
       serial_(next_serial()),
-      outer_(active_tape) {
+      recording_(this) {
   steps_.reserve(256);
   edges_.reserve(512);
-  active_tape = this;
 }
 
 Tape::~Tape() {
   for (std::size_t i = 0; i < steps_.size(); ++i) release_step(i);
-  Tape** link = &active_tape;  // usually the innermost one
-  while (*link && *link != this) link = &(*link)->outer_;
-  if (*link) *link = outer_;
 }
 
 void Tape::fail_foreign(const char* operation) const {
@@ -91,9 +99,6 @@ void Tape::release_step(std::size_t step) {
   }
   if (JointPullback* joint = std::exchange(steps_[step].joint, nullptr)) joint->~JointPullback();
 }
-
-Paused::Paused() : interrupted_(std::exchange(active_tape, nullptr)) {}
-Paused::~Paused() { active_tape = interrupted_; }
 
 Var::Var(const Parameter& parameter) {
   if (!parameter) fail("Var: the parameter holds nothing; assign it a tensor first");

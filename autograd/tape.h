@@ -15,6 +15,21 @@
 
 namespace regrad {
 
+class Tape;
+
+namespace detail {
+// Who records in this thread from its construction to its end, nullptr for nobody; they may end in
+// any order.
+struct Recording {
+  explicit Recording(Tape* recorder);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  Tape* tape;
+  Recording* outer;
+};
+}  // namespace detail
+
 struct TapeOptions {
   // Throws Error at the first value or gradient that holds a NaN or an infinity, naming the
   // operation, the module it is in and the ranges of its inputs.
@@ -54,6 +69,7 @@ class Tape {
   // The parameters that took part so far.
   std::vector<Parameter> parameters() const;
 
+  bool checks_finite() const { return options_.check_finite; }
   // Number of leaves and recorded steps.
   Index size() const { return static_cast<Index>(steps_.size()); }
 
@@ -101,6 +117,7 @@ class Tape {
   void check_values(const char* name, const Tensor& value,
                     std::span<const Var* const> inputs) const;
   void check_gradient(Node step, Node target, const Tensor& g, const Tensor& gradient) const;
+  void check_sum(Node node, const Tensor& sum) const;
   // Where in the model a step is: the module of the nearest parameter that leads to it.
   std::string place(Node step) const;
   const Leaf* leaf_at(Node step) const;
@@ -119,7 +136,7 @@ class Tape {
   TapeOptions options_;
   std::unique_ptr<Profile> profile_;
   std::uint64_t serial_;
-  Tape* outer_;
+  detail::Recording recording_;
   bool consumed_ = false;
   Arena arena_;
   List<Step> steps_;
@@ -131,13 +148,10 @@ class Tape {
 // Nothing records in this thread while it lives.
 class Paused {
  public:
-  Paused();
-  ~Paused();
-  Paused(const Paused&) = delete;
-  Paused& operator=(const Paused&) = delete;
+  Paused() : recording_(nullptr) {}
 
  private:
-  Tape* interrupted_;
+  detail::Recording recording_;
 };
 
 // Gradients of sum(y) with respect to any watched values, recorded on the live tape, so that they

@@ -135,7 +135,8 @@ void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths
   require_same_dtype(weights, x, "spread");
   require_same_dtype(y, x, "spread");
   require_weights("spread", weights, lengths);
-  if (x.rank() != 2 || !(y.shape() == Shape{lengths.time(), lengths.batch(), x.shape()[1]})) {
+  if (x.rank() != 2 || x.shape()[0] != lengths.batch() ||
+      !(y.shape() == Shape{lengths.time(), lengths.batch(), x.shape()[1]})) {
     fail("spread: {} [batch, size] does not fit [time, batch, size] = {}", x.shape(), y.shape());
   }
   Index size = x.shape()[1];

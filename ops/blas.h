@@ -2,9 +2,11 @@
 
 #include "ops/shape.h"
 
-namespace regrad::ops {
+namespace regrad {
 
 enum Transpose { NoTrans, Trans };
+
+namespace ops {
 
 // C = op(A) op(B) + beta C, row-major, op(A) [m, k], op(B) [k, n]; lda, ldb and ldc are the row
 // strides as stored. C is not read when beta is 0. One thread: batches are split above, not here.
@@ -13,4 +15,5 @@ void gemm(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index 
 void gemm(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index k, const double* a,
           Index lda, const double* b, Index ldb, double beta, double* c, Index ldc);
 
-}  // namespace regrad::ops
+}  // namespace ops
+}  // namespace regrad

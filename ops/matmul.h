@@ -7,10 +7,6 @@
 
 namespace regrad {
 
-using ops::NoTrans;
-using ops::Trans;
-using ops::Transpose;
-
 namespace ops {
 
 // a [..., M, K] @ b [..., K, N] after the transposes of the last two axes; leading dimensions

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/simd/kernels.h"
 
@@ -150,16 +151,15 @@ Tensor cumsum(const Tensor& x, int axis, bool from_end) {
 
 Range range(const Tensor& x) {
   Range range;
-  bool first = true;
+  range.low = range.high = std::numeric_limits<double>::quiet_NaN();
   visit(x.dtype(), [&](auto zero) {
     const auto* values = x.data<decltype(zero)>();
     for (Index i = 0; i < x.size(); ++i) {
       double value = values[i];
       if (!std::isfinite(value) && range.not_finite < 0) range.not_finite = i;
       if (std::isnan(value)) continue;
-      range.low = first ? value : std::min(range.low, value);
-      range.high = first ? value : std::max(range.high, value);
-      first = false;
+      if (!(value >= range.low)) range.low = value;
+      if (!(value <= range.high)) range.high = value;
     }
   });
   return range;

@@ -21,7 +21,7 @@ Tensor variance(const Tensor& x, double correction);
 Tensor cumsum(const Tensor& x, int axis, bool from_end);
 
 struct Range {
-  double low = 0, high = 0;  // of the elements that are numbers
+  double low = 0, high = 0;  // of the elements that are numbers; NaN where none is
   Index not_finite = -1;     // position of the first NaN or infinity, -1 for none
 };
 Range range(const Tensor& x);

@@ -182,6 +182,19 @@ TEST_CASE("operators: numbers on either side, and assignment") {
   check_values(gradient_of(assigned, x), {1.75, 0.625, 0.34375});
 }
 
+TEST_CASE("division by a number is exact") {
+  CHECK((Var(tensor({49, 7}, DType::f64)) / 49.0).value().at({0}) == 1);
+  CHECK((Var(scalar(7, DType::f64)) / 25.0).item() == 7.0 / 25);
+  CHECK((Var(scalar(1e-310, DType::f64)) / 1e-310).item() == 1);
+}
+
+TEST_CASE("exp2 of whole numbers is exact") {
+  for (int n = -126; n <= 127; ++n) CHECK(exp2(scalar(n)).item() == std::ldexp(1.0, n));
+  for (int n = -1022; n <= 1023; n += 5) {
+    CHECK(exp2(scalar(n, DType::f64)).item() == std::ldexp(1.0, n));
+  }
+}
+
 TEST_CASE("errors name the operation and the shapes or types") {
   Tensor a = zeros({2, 3}), b = zeros({4}), d = zeros({2, 3}, DType::f64);
   CHECK_THROWS_WITH_AS(pow(Var(a), Var(b)),

@@ -137,3 +137,35 @@ TEST_CASE("the report names operation, input, entry and both values") {
   auto constant = [](std::span<const Var>) { return Var(ones({2}, DType::f64)); };
   CHECK(gradcheck(constant, {point}).operation == "constant");
 }
+
+TEST_CASE("tolerances decide, also when one of them is 0") {
+  auto wrong = square_with([](const Var& g, const Var& v) { return g * v * 7; });
+  for (const GradcheckOptions& options :
+       {GradcheckOptions{.rtol = 0}, GradcheckOptions{.atol = 1e-6, .rtol = 0},
+        GradcheckOptions{.atol = 0}, GradcheckOptions{.order = 2}}) {
+    CHECK_FALSE(gradcheck(wrong, {point}, options).passed);
+  }
+  auto right = square_with([](const Var& g, const Var& v) { return g * v * 2; });
+  CHECK(gradcheck(right, {point}, {.atol = 1e-6, .rtol = 0}).passed);
+  for (const GradcheckOptions& options :
+       {GradcheckOptions{.atol = -1}, GradcheckOptions{.rtol = -1},
+        GradcheckOptions{.atol = 0, .rtol = 0}, GradcheckOptions{.step = 0}}) {
+    CHECK_THROWS_AS(gradcheck(right, {point}, options), Error);
+  }
+}
+
+TEST_CASE("a tape around a check is left alone") {
+  auto f = [](std::span<const Var> x) { return square(x[0]); };
+  Tape tape;
+  CHECK(gradcheck(f, {point}).passed);
+  CHECK(tape.size() == 0);
+  tape.backward(square(tape.variable(scalar(1))));
+  CHECK(gradcheck(f, {point}, {.order = 2}).passed);
+}
+
+TEST_CASE("parameters that are empty or given twice are errors") {
+  Parameter w(tensor({1, 2}, DType::f64));
+  auto f = [&] { return square(Var(w)); };
+  CHECK_THROWS_WITH_AS(gradcheck(f, {w, w}), doctest::Contains("given twice"), Error);
+  CHECK_THROWS_WITH_AS(gradcheck(f, {w, Parameter()}), doctest::Contains("holds nothing"), Error);
+}

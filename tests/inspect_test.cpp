@@ -141,3 +141,35 @@ TEST_CASE("without check_finite a NaN passes through") {
   CHECK(std::isfinite(gradients[x].item()));
   CHECK(std::isnan(log(Var(tensor({-1}))).item()));
 }
+
+TEST_CASE("gradients that only add up to infinity are found, and named by the leaf") {
+  Parameter w(full({1, 2}, 1e-200, DType::f64));
+  w.set_name("decoder.out.weight");
+  Tape tape{{.check_finite = true}};
+  Var x = tape.variable(full({1, 2}, 1e200, DType::f64));
+  Var h = linear(x, w);
+  CHECK_THROWS_WITH_AS(tape.backward(sum(h * 1e150)), doctest::Contains("decoder.out.weight"),
+                       Error);
+  Tape second{{.check_finite = true}};
+  Var y = second.variable(scalar(1e-300, DType::f64));
+  CHECK_THROWS_WITH_AS(second.backward(y * 1.7e308 + y * 1.7e308), doctest::Contains("adds up to"),
+                       Error);
+  Tape third{{.check_finite = true}};
+  Var z = third.variable(ones({3}));
+  CHECK_THROWS_WITH_AS(third.backward(slice(z, 0, 0, 2), tensor({NAN, 1})),
+                       doctest::Contains("check_finite"), Error);
+}
+
+TEST_CASE("the module named is one that leads to the step") {
+  Parameter w(tensor({1, 2}, DType::f64));
+  w.set_name("decoder.out.weight");
+  Tape tape{{.check_finite = true}};
+  Var x = tape.variable(tensor({1, 2}, DType::f64));
+  Var unrelated = exp(Var(w));
+  try {
+    log(neg(square(x)));
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("decoder") == std::string::npos);
+  }
+}

@@ -261,3 +261,11 @@ TEST_CASE("losses name what does not fit") {
   CHECK_THROWS_AS((void)kl_div(x, full({2, 3}, -0.5)), Error);
   CHECK_THROWS_AS((void)kl_div(ones({}), ones({})), Error);
 }
+
+TEST_CASE("weights and shapes that make no sense are errors") {
+  const Tensor x = f64({0.2, 0.3});
+  CHECK_THROWS_AS(bce_with_logits(x, x, {.pos_weight = f64({-3, 1})}), Error);
+  const Tensor rows = ones({2, 3}, DType::f64);
+  CHECK_THROWS_WITH_AS(kl_div(rows, rows, Lengths({1, 2, 1}, 2)),
+                       doctest::Contains("[time, batch, classes]"), Error);
+}

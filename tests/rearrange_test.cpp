@@ -194,3 +194,11 @@ TEST_CASE("one_hot") {
   CHECK_THROWS_AS((void)one_hot(Ids(Shape{2, 1}), Lengths({1}, 1), 3), Error);
   CHECK_THROWS_AS((void)one_hot(Ids{0}, -1), Error);
 }
+
+TEST_CASE("positions and parts outside of an axis are errors") {
+  const Tensor x = tensor({3, 1, 2});
+  for (const Index i : {-5, -4, 3}) CHECK_THROWS_AS(select(x, 0, i), Error);
+  CHECK(select(x, 0, -3).item() == 3);
+  CHECK_THROWS_AS(split(zeros({0}), Index{1} << 40, 0), Error);
+  CHECK_THROWS_WITH_AS(transpose(x), "axis -2 does not exist in shape [3] of rank 1", Error);
+}

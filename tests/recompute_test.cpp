@@ -107,3 +107,30 @@ TEST_CASE("recompute: a value from outside that is no input is an error") {
   CHECK_THROWS_WITH_AS(recompute([&](std::span<const Var> v) { return v[0] * x; }, {x}),
                        doctest::Contains("another tape"), Error);
 }
+
+TEST_CASE("a parameter written after recompute keeps its old value for backward") {
+  Parameter w(scalar(3, DType::f64));
+  Tape tape;
+  Var x = tape.variable(scalar(2, DType::f64));
+  Var y = recompute([&](auto inputs) { return inputs[0] * Var(w); }, {x});
+  w.mutable_value().mutable_data<double>()[0] = 100;
+  Gradients gradients = tape.backward(y);
+  CHECK(gradients[x].item() == 3);
+  CHECK(gradients[w].item() == 2);
+  CHECK(w.value().item() == 100);
+}
+
+TEST_CASE("a function that draws anew is an error") {
+  Rng rng(1);
+  Tape tape;
+  Var x = tape.variable(ones({50}));
+  Var y = recompute([&](auto inputs) { return dropout(inputs[0], 0.5, rng); }, {x});
+  CHECK_THROWS_WITH_AS(tape.backward(sum(y)), doctest::Contains("another value"), Error);
+}
+
+TEST_CASE("check_finite sees into a recomputed function") {
+  Tape tape{{.check_finite = true}};
+  Var x = tape.variable(zeros({2}));
+  CHECK_THROWS_WITH_AS(recompute([](auto inputs) { return exp(log(inputs[0])); }, {x}),
+                       doctest::Contains("check_finite: log"), Error);
+}

@@ -209,9 +209,10 @@ TEST_CASE("bad usage is status 2 and tells what there is") {
   require_error(shop.run({}), 2, "train, translate, evaluate, attend");
   require_error(shop.run({"fly"}), 2, "train, translate, evaluate, attend");
   require_error(shop.run(shop.tiny("run", {"--beam", "5"})), 2, "--hidden");
-  require_error(shop.run(shop.tiny("run", {"--cell", "lstm"})), 2, "there is gru");
-  require_error(shop.run(shop.tiny("run", {"--attention", "general"})), 2,
-                "there is additive, dot");
+  require_error(shop.run(shop.tiny("run", {"--cell", "zebra"})), 2,
+                "there is rnn, rnn-relu, gru, lstm");
+  require_error(shop.run(shop.tiny("run", {"--attention", "hard"})), 2,
+                "there is none, content, additive, general, dot, scaled-dot, location");
   require_error(shop.run({"train", "--task", "sort", "--out", shop.path("run")}), 2,
                 "there is copy, reverse");
   require_error(shop.run(shop.tiny("run", {"--hidden", "many"})), 2, "--hidden");
@@ -224,7 +225,16 @@ TEST_CASE("bad usage is status 2 and tells what there is") {
   require_error(shop.run({"train", "--out", shop.path("run")}), 2, "--task");
   require_error(shop.run({"train", "--train", "a", "--out", shop.path("run")}), 2, "--dev");
   require_error(shop.run({"translate"}), 2, "--model");
-  require_error(shop.run({"translate", "--model", "m", "--beam", "5"}), 2, "there is");
+  require_error(shop.run({"translate", "--model", "m", "--fly", "5"}), 2, "there is");
+  require_error(shop.run(shop.tiny("run", {"--architecture", "transformer", "--heads", "5"})), 2,
+                "equal heads");
+  require_error(shop.run(shop.tiny("run", {"--architecture", "transformer", "--cell", "lstm"})), 2,
+                "leave out --attention");
+  require_error(shop.run(shop.tiny("run", {"--attention", "none", "--alignment", "entmax"})), 2,
+                "--alignment entmax needs an attention");
+  require_error(shop.run(shop.tiny("run", {"--attention", "none", "--decoder", "luong"})), 2,
+                "--decoder luong needs an attention");
+  require_error(shop.run(shop.tiny("run", {"--fixed-vector", "initial"})), 2, "--attention none");
   require_error(shop.run({"evaluate", "--model", "m"}), 2, "--data");
   require_error(shop.run({"evaluate", "--model", "m", "--data", "d", "--task", "copy"}), 2,
                 "--data");
@@ -239,7 +249,7 @@ TEST_CASE("help is a result") {
   CHECK(contains(general.out, "evaluate"));
   CHECK(train.status == 0);
   CHECK(contains(train.out, "--label-smoothing"));
-  CHECK(contains(train.out, "additive|dot"));
+  CHECK(contains(train.out, "additive|general|dot"));
 }
 
 TEST_CASE("training files that are no good are named errors, and nothing is written") {

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,13 @@ std::vector<Sentence> outputs(const Translator& translator, const std::vector<Se
   return tokens;
 }
 
+Parameter output_bias(const Translator& translator) {
+  for (const auto& [path, parameter] : parameters(*translator.model)) {
+    if (path == "decoder.output.bias") return parameter;
+  }
+  return {};
+}
+
 }  // namespace
 
 TEST_CASE("one file is enough to translate as before") {
@@ -42,7 +50,7 @@ TEST_CASE("one file is enough to translate as before") {
   CHECK(loaded.source == translator.source);
   CHECK(loaded.target == translator.target);
   CHECK(loaded.longest_target == 3);
-  for (const auto& [path, parameter] : parameters(translator.model)) {
+  for (const auto& [path, parameter] : parameters(*translator.model)) {
     CHECK(identical(to_safetensors(loaded).tensors.at(path), parameter.value()));
   }
   const std::vector<Sentence> sources = {{"x"}, {}, {"y", "x", "?"}, {"y"}};
@@ -72,7 +80,7 @@ TEST_CASE("a translation that goes in circles is cut at its limit, and says so")
   const Translator translator = tiny_translator();
   Tensor bias = zeros({7});
   bias.mutable_data<float>()[4] = 100;  // "u" for ever
-  translator.model.decoder.output.bias.assign(bias);
+  output_bias(translator).assign(bias);
   const std::vector<Sentence> sources = {{"x"}, Sentence(10, "y"), Sentence(500, "y")};
   const std::vector<Translation> translations = translate(translator, sources);
   CHECK_FALSE(translations[0].finished);
@@ -87,7 +95,7 @@ TEST_CASE("evaluation counts what was translated and how likely the reference wa
   const Translator translator = tiny_translator();
   Tensor bias = zeros({7});
   bias.mutable_data<float>()[Vocabulary::eos] = 100;  // nothing, with certainty
-  translator.model.decoder.output.bias.assign(bias);
+  output_bias(translator).assign(bias);
   const std::vector<TextPair> pairs = {{{"x"}, {}, 0}, {{"y", "x"}, {"u"}, 0}};
   const Evaluation evaluation = evaluate(translator, pairs);
   const Scores scores = evaluation.metrics.overall();
@@ -96,7 +104,7 @@ TEST_CASE("evaluation counts what was translated and how likely the reference wa
   // <eos> costs nothing, u about 100, and <eos> nothing: three predictions.
   CHECK(scores.nll == doctest::Approx(100.0 / 3).epsilon(0.05));
   CHECK(evaluation.hypotheses[1].empty());
-  CHECK_FALSE(evaluate(translator, pairs, [] { return true; }));
+  CHECK_FALSE(evaluate(translator, pairs, {}, [] { return true; }));
 }
 
 TEST_CASE("content that is no such model is a named error") {
@@ -141,4 +149,76 @@ TEST_CASE("missing, unexpected and wrong tensors are errors") {
   content = to_safetensors(tiny_translator());
   content.tensors.at("encoder.embedding.weight") = zeros({6, 4}, DType::f64);
   CHECK(contains(message_of([&] { translator_from(content); }), "encoder.embedding.weight"));
+}
+
+TEST_CASE("<pad>, <unk> and <bos> are never produced, however likely") {
+  const Translator translator = tiny_translator();
+  Tensor bias = zeros({7});
+  for (const Id id : {Vocabulary::pad, Vocabulary::unk, Vocabulary::bos}) {
+    bias.mutable_data<float>()[id] = 100;
+  }
+  output_bias(translator).assign(bias);
+  for (const Index beam : {1, 3}) {
+    const std::vector<Sentence> sources{{"x"}, {"y", "x"}};
+    for (const Translation& found : translate(translator, sources, {.beam = beam})) {
+      for (const std::string& token : found.tokens) CHECK(token != "<pad>");
+    }
+  }
+}
+
+TEST_CASE("an unknown word is replaced by the source word that it looked at") {
+  const Translator translator = tiny_translator();
+  Tensor bias = zeros({7});
+  bias.mutable_data<float>()[Vocabulary::unk] = 100;
+  output_bias(translator).assign(bias);
+  const Sentence source{"x", "y"};
+  const Translation found = translate(translator, {&source, 1}, {.replace_unknown = true}).front();
+  REQUIRE(!found.tokens.empty());
+  for (const std::string& token : found.tokens) CHECK((token == "x" || token == "y"));
+}
+
+TEST_CASE("a forced target has the probability that evaluation gives it") {
+  const Translator translator = tiny_translator();
+  const Sentence source{"x", "y", "x"}, target{"u", "w"};
+  const Translation forced = force(translator, source, target);
+  CHECK(forced.tokens == target);
+  CHECK(forced.weights.shape() == Shape{2, 3});
+  const Scores scores = evaluate(translator, {{source, target, 0}}).metrics.overall();
+  CHECK(-forced.log_probability / 3 == doctest::Approx(scores.nll).epsilon(1e-6));
+}
+
+TEST_CASE("options of decoding that cannot be are usage errors") {
+  const Translator translator = tiny_translator();
+  const Sentence source{"x"};
+  auto message = [&](const DecodeOptions& options) {
+    return message_of([&] { translate(translator, {&source, 1}, options); });
+  };
+  CHECK(contains(message({.beam = 0}), "--beam"));
+  CHECK(contains(message({.beam = 2, .n_best = 3}), "--n-best"));
+  CHECK(contains(message({.beam = 2, .sample = true}), "--sample"));
+  CHECK(contains(message({.length_penalty = -1}), "--length-penalty"));
+  CHECK(contains(message({.coverage_penalty = -1}), "--coverage-penalty"));
+  CHECK(contains(message({.temperature = 0}), "--temperature"));
+  CHECK(contains(message({.top_k = -1}), "--top-k"));
+  CHECK(contains(message({.top_p = 0}), "--top-p"));
+}
+
+TEST_CASE("a model that PyTorch trained and saved gives PyTorch's translations") {
+  const std::string path = REGRAD_SOURCE_DIR "/tests/golden/translator.safetensors";
+  const Translator translator = load_translator(path);
+  const std::string told = load_safetensors(path).metadata.at("translations");
+  std::vector<Sentence> sources, expected;
+  std::vector<double> log_probabilities;
+  for (const auto& entry : nlohmann::json::parse(told)) {
+    sources.push_back(tokenize(entry[0].get<std::string>(), Tokens::chars));
+    expected.push_back(tokenize(entry[1].get<std::string>(), Tokens::chars));
+    log_probabilities.push_back(entry[2]);
+  }
+  REQUIRE(sources.size() == 40);
+  const std::vector<Translation> translations = translate(translator, sources);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    CAPTURE(join(sources[i], Tokens::chars));
+    CHECK(translations[i].tokens == expected[i]);
+    CHECK(std::abs(translations[i].log_probability - log_probabilities[i]) < 1e-4);
+  }
 }

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "autograd/tape.h"
-#include "examples/seq2seq/model.h"
+#include "examples/seq2seq/recurrent_model.h"
 #include "nn/optimizer.h"
 
 using namespace regrad;
@@ -35,7 +35,7 @@ Batch batch_of(Index sentences, Index length) {
 // Other programs may take the processor between two measurements, so the best of a few counts.
 TEST_CASE("the summary of a training step accounts for nearly all of its time") {
   Rng rng(1);
-  const Model model(24, 24, Config(), rng);
+  const RecurrentModel model(24, 24, Config(), rng);
   const Batch batch = batch_of(32, 10);
   Adam adam(parameters(model), {});
   double best = 0;

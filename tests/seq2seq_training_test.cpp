@@ -8,9 +8,11 @@
 #include <malloc.h>
 
 #include "autograd/tape.h"
+#include "examples/seq2seq/parameter_average.h"
 #include "examples/seq2seq/report.h"
 #include "examples/seq2seq/trainer.h"
 #include "nn/checkpoint.h"
+#include "nn/linear.h"
 #include "ops/storage.h"
 #include "tests/nn_check.h"
 
@@ -63,7 +65,7 @@ struct Run {
 // As another process would.
 void resume(Run& run) {
   const SafeTensors last = load_safetensors(run.files.last);
-  load_parameters(run.translator.model, to_safetensors(translator_from(last)));
+  load_parameters(*run.translator.model, to_safetensors(translator_from(last)));
   run.trainer.resume(last);
 }
 
@@ -160,6 +162,65 @@ TEST_CASE("a run that was cut anywhere ends with the same bits") {
   }
 }
 
+TEST_CASE("so does one with more to remember") {
+  const TemporaryFolder folder;
+  const Json more[] = {{{"average", 2}},
+                       {{"accumulate", 2}, {"batch", 3}},
+                       {{"scheduled-sampling", 0.5}},
+                       {{"alignment", "hard-reinforce"}, {"threads", 2}},
+                       {{"alignment", "hard-gumbel"}, {"cell", "lstm"}}};
+  for (const Json& some : more) {
+    CAPTURE(some.dump());
+    Json options = files_in(folder);
+    options.update(some);
+    const std::string name = std::to_string(std::hash<std::string>()(some.dump()));
+    Run whole(folder / ("whole" + name), options);
+    whole.run();
+    Run(folder / ("cut" + name), options).run_until(16);
+    Run again(folder / ("cut" + name), options);
+    resume(again);
+    again.run();
+    CHECK(same_bits(load_safetensors(again.files.last).tensors,
+                    load_safetensors(whole.files.last).tensors));
+    CHECK(same_bits(load_safetensors(again.files.model).tensors,
+                    load_safetensors(whole.files.model).tensors));
+  }
+}
+
+TEST_CASE("batches of which several make a step give the gradients of the whole") {
+  const TemporaryFolder folder;
+  Run whole(folder / "whole", tiny({{"batch", 8}}));
+  Run parts(folder / "parts", tiny({{"batch", 2}, {"accumulate", 4}}));
+  for (int step = 0; step < 3; ++step) {
+    CHECK(parts.trainer.step() == doctest::Approx(whole.trainer.step()).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("what is evaluated and kept is the mean of the last evaluations' parameters") {
+  const TemporaryFolder folder;
+  Rng rng(1);
+  Linear layer(2, 3, rng);
+  ParameterAverage average(layer, 2);
+  const auto set = [&](double value) { layer.weight.assign(full({3, 2}, value)); };
+  for (const double value : {9.0, 1.0, 2.0}) {
+    set(value);
+    average.push();
+  }
+  {
+    const ParameterAverage::Applied applied(average);
+    CHECK(layer.weight.value().to_vector() == std::vector<double>(6, 1.5));
+  }
+  CHECK(layer.weight.value().to_vector() == std::vector<double>(6, 2));
+  SafeTensors content;
+  average.save(content);
+  ParameterAverage again(layer, 2);
+  again.load(content);
+  const ParameterAverage::Applied applied(again);
+  CHECK(layer.weight.value().to_vector() == std::vector<double>(6, 1.5));
+  content.tensors.at("average.1.weight") = zeros({1});
+  CHECK(contains(message_of([&] { again.load(content); }), "average.1.weight"));
+}
+
 TEST_CASE("a run can be resumed from its first moment on") {
   const TemporaryFolder folder;
   Run run(folder / "run", tiny());
@@ -246,7 +307,7 @@ TEST_CASE("the best is kept by exact match, then by nll; patience and learning r
   };
   CHECK(judge(0, 5));
   CHECK_FALSE(judge(0, 6));
-  CHECK(learning_rate(state, config) == config.learning_rate / 2);
+  CHECK(learning_rate(state, config, 10) == config.learning_rate / 2);
   CHECK(judge(0, 4));
   CHECK(judge(0.5, 9));
   CHECK_FALSE(judge(0.4, 1));

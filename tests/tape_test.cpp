@@ -173,7 +173,7 @@ TEST_CASE("misuse is an error that says what to do") {
     CHECK(mentions(message_of([&] { gradients[Var(value)]; }), "was not recorded"));
     Parameter parameter(value);
     parameter.set_name("encoder.weight");
-    CHECK(mentions(message_of([&] { gradients[parameter]; }), "encoder.weight took no part"));
+    CHECK(mentions(message_of([&] { gradients[parameter]; }), "parameter encoder.weight of shape"));
   }
   SUBCASE("a parameter that holds nothing") {
     CHECK(mentions(message_of([&] { Var x = Parameter(); }), "holds nothing"));
@@ -292,7 +292,7 @@ TEST_CASE("the second derivative of a fused operation names its twin") {
   Var hidden(ones({1, 3}, DType::f64)), h(ones({1, 1}, DType::f64));
   Var first = gradients(gru_gates(gates, hidden, h), {gates})[0];
   std::string message = message_of([&] { gradients(sum(first), {gates}); });
-  CHECK(mentions(message, "gru_gates_composed"));
+  CHECK(mentions(message, "nn/composed.h"));
 }
 
 TEST_CASE("a user's own operation through record") {

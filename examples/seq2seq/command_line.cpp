@@ -62,11 +62,16 @@ class TrainCommand {
   explicit TrainCommand(CLI::App& app) : command_(*app.add_subcommand("train", "Train a model")) {
     visit_options(config_, [&](std::string_view name, auto& member, const Choices& choices,
                                const char* help) {
-      CLI::Option* option = command_.add_option(fmt::format("--{}", name), member, help);
-      allow_only(*option, choices);
-      if (std::is_unsigned_v<std::remove_reference_t<decltype(member)>>) {
-        option->check(check_unsigned);
+      using Member = std::remove_reference_t<decltype(member)>;
+      const std::string flag = fmt::format("--{}", name);
+      CLI::Option* option;
+      if constexpr (std::is_same_v<Member, bool>) {
+        option = command_.add_flag(flag, member, help);
+      } else {
+        option = command_.add_option(flag, member, help);
+        if (std::is_unsigned_v<Member>) option->check(check_unsigned);
       }
+      allow_only(*option, choices);
       options_.emplace(name, option);
     });
     options_["epochs"]->excludes(options_["steps"]);
@@ -100,9 +105,29 @@ CLI::Option* add_model(CLI::App& command, std::filesystem::path& model) {
       ->type_name("FILE");
 }
 
+void add_decoding(CLI::App& command, DecodeOptions& options) {
+  command.add_option("--beam", options.beam, "hypotheses that a search keeps; 1: greedily");
+  command.add_option("--length-penalty", options.length_penalty, "of the beam; 0: none");
+  command.add_option("--coverage-penalty", options.coverage_penalty,
+                     "of the beam, for source tokens that nothing looked at; 0: none");
+  command.add_flag("--replace-unknown", options.replace_unknown,
+                   "an unknown word by the source word that it looked at most");
+}
+
 void add_translate(CLI::App& app, TranslateOptions& options) {
   CLI::App* command = app.add_subcommand("translate", "Read source lines, write target lines");
   add_model(*command, options.model);
+  add_decoding(*command, options.decoding);
+  command->add_option("--n-best", options.decoding.n_best,
+                      "so many lines for each source: rank, score and translation between tabs");
+  command->add_flag("--sample", options.decoding.sample, "draw a translation");
+  command->add_option("--temperature", options.decoding.temperature,
+                      "sample: below 1 the likely gets likelier");
+  command->add_option("--top-k", options.decoding.top_k, "sample: of so many tokens; 0: of all");
+  command->add_option("--top-p", options.decoding.top_p,
+                      "sample: of the likeliest tokens that make up this probability");
+  command->add_option("--seed", options.decoding.seed, "sample: of the random numbers")
+      ->check(check_unsigned);
   command->callback([&options] { translate(options); });
 }
 
@@ -114,6 +139,7 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options) {
   allow_only(*source->add_option("--task", options.task, "held-out words of a task"),
              {"copy", "reverse"});
   command->add_flag("--json", options.json, "one JSON object instead of a table");
+  add_decoding(*command, options.decoding);
   command->callback([&options] { evaluate(options); });
 }
 
@@ -121,6 +147,9 @@ void add_attend(CLI::App& app, AttendOptions& options) {
   CLI::App* command = app.add_subcommand("attend", "Show where a translation looks in its source");
   add_model(*command, options.model);
   command->add_option("line", options.line, "a source line")->required()->type_name("LINE");
+  command->add_option("--target", options.target, "show this translation, not the model's own")
+      ->type_name("LINE");
+  add_decoding(*command, options.decoding);
   command->callback([&options] { attend(options); });
 }
 

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "examples/seq2seq/decode.h"
+
 // What the program does. Results go to standard output, all else to standard error. Each throws
 // Error for bad input, before anything was written.
 namespace regrad::seq2seq {
@@ -19,6 +21,7 @@ void train(const TrainOptions& options);
 
 struct TranslateOptions {
   std::filesystem::path model;
+  DecodeOptions decoding;
 };
 void translate(const TranslateOptions& options);
 
@@ -27,12 +30,15 @@ struct EvaluateOptions {
   std::filesystem::path data;  // a TSV file, or
   std::string task;            // the test part of a task
   bool json = false;
+  DecodeOptions decoding;
 };
 void evaluate(const EvaluateOptions& options);
 
 struct AttendOptions {
   std::filesystem::path model;
   std::string line;
+  std::string target;  // to show instead of a translation, if any
+  DecodeOptions decoding;
 };
 void attend(const AttendOptions& options);
 

@@ -25,8 +25,15 @@ void require_share(std::string_view option, double value) {
   }
 }
 
+void require_positive(std::string_view option, double value, double high) {
+  if (!(value > 0 && value <= high)) {
+    fail("--{} must be above 0 and at most {}, not {}", option, high, value);
+  }
+}
+
 template <class T>
 bool fits(const Json& value) {
+  if (std::is_same_v<T, bool>) return value.is_boolean();
   if (std::is_same_v<T, std::string>) return value.is_string();
   if (std::is_floating_point_v<T>) return value.is_number();
   const bool negative = value.is_number_integer() && !value.is_number_unsigned() && value < 0;
@@ -34,11 +41,12 @@ bool fits(const Json& value) {
 }
 
 template <class T>
-void read(const Json& json, std::string_view name, T& member) {
+bool read(const Json& json, std::string_view name, T& member) {
   const auto entry = json.find(name);
-  if (entry == json.end()) fail("the configuration has no `{}`", name);
+  if (entry == json.end()) return false;
   if (!fits<T>(*entry)) fail("`{}` of the configuration cannot be {}", name, entry->dump());
   entry->get_to(member);
+  return true;
 }
 
 Json merged(Json base, const Json& given) {
@@ -82,6 +90,39 @@ void check_source(const Config& config) {
           "--task {} is on chars: leave out --source-tokens and --target-tokens", config.task);
 }
 
+void check_optimization(const Config& config) {
+  require(config.momentum == 0 || config.optimizer == "sgd", "--momentum is for --optimizer sgd");
+  require(config.schedule != "inverse-sqrt" || config.warmup > 0,
+          "--schedule inverse-sqrt needs --warmup, the steps after which it falls");
+  require(config.schedule != "cosine" || config.steps > 0 || config.epochs > 0,
+          "--schedule cosine needs --steps or --epochs, as it ends there");
+  require(config.warmup == 0 || config.schedule == "inverse-sqrt" || config.schedule == "cosine",
+          "--warmup is for --schedule inverse-sqrt and cosine");
+}
+
+// What belongs to one kind of model cannot be given to the other.
+void check_model(const Config& config) {
+  const Config usual;
+  const bool attends = config.attention != "none";
+  if (config.architecture == "transformer") {
+    require(config.attention == usual.attention && config.alignment == usual.alignment &&
+                config.cell == usual.cell && config.decoder == usual.decoder &&
+                config.decoder_hidden == 0,
+            "--architecture transformer has an attention of its own: leave out --attention, "
+            "--alignment, --cell, --decoder and --decoder-hidden");
+    require(config.hidden % config.heads == 0,
+            "--hidden {} does not fall into {} equal heads: change --hidden or --heads",
+            config.hidden, config.heads);
+    return;
+  }
+  require(attends || config.alignment == usual.alignment,
+          "--alignment {} needs an attention, not --attention none", config.alignment);
+  require(attends || config.decoder == usual.decoder,
+          "--decoder {} needs an attention, not --attention none", config.decoder);
+  require(!attends || config.fixed_vector == usual.fixed_vector,
+          "--fixed-vector is for --attention none");
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const Config& config) {
@@ -97,7 +138,7 @@ Config config_from_json(const nlohmann::ordered_json& json) {
   Config config;
   std::size_t options = 0;
   visit_options(config, [&](std::string_view name, auto& member, const Choices& choices, auto&&) {
-    read(json, name, member);
+    if (!read(json, name, member)) return;
     ++options;
     if constexpr (std::is_same_v<decltype(member), std::string&>) {
       if (choices.size() == 0 || member.empty()) return;
@@ -129,10 +170,18 @@ Config resumed_config(const Config& saved, const nlohmann::ordered_json& given) 
 
 void check(const Config& config) {
   check_source(config);
+  check_model(config);
+  check_optimization(config);
   constexpr Index many = 1'000'000'000;
   require_range("layers", config.layers, 1, 64);
   require_range("hidden", config.hidden, 1, 65536);
   require_range("embedding", config.embedding, 1, 65536);
+  require_range("decoder-hidden", config.decoder_hidden, 0, 65536);
+  require_range("heads", config.heads, 1, 65536);
+  require_range("window", config.window, 1, many);
+  require_range("warmup", config.warmup, 0, many);
+  require_range("accumulate", config.accumulate, 1, many);
+  require_range("average", config.average, 1, 1000);
   require_range("batch", config.batch, 1, many);
   require_range("epochs", config.epochs, 0, many);
   require_range("steps", config.steps, 0, many);
@@ -140,9 +189,12 @@ void check(const Config& config) {
   require_range("threads", config.threads, 1, 256);
   require_share("dropout", config.dropout);
   require_share("label-smoothing", config.label_smoothing);
-  if (!(config.learning_rate > 0 && config.learning_rate <= 1)) {
-    fail("--learning-rate must be above 0 and at most 1, not {}", config.learning_rate);
-  }
+  require_share("scheduled-sampling", config.scheduled_sampling);
+  require_share("weight-decay", config.weight_decay);
+  require_share("momentum", config.momentum);
+  require_share("entropy", config.entropy);
+  require_positive("learning-rate", config.learning_rate, 1);
+  require_positive("temperature", config.temperature, 100);
 }
 
 }  // namespace regrad::seq2seq

@@ -24,14 +24,30 @@ struct Config {
   std::string train, dev;  // two TSV files
   std::string source_tokens = "words", target_tokens = "words";
 
-  std::string cell = "gru", attention = "additive";
+  std::string architecture = "recurrent", cell = "gru";
+  std::string attention = "additive", alignment = "soft", decoder = "bahdanau";
+  std::string fixed_vector = "each-step";
   Index layers = 1, hidden = 128, embedding = 64;
+  Index decoder_hidden = 0;  // 0: as the attention needs it
+  Index heads = 4;
+  bool tied_embeddings = false;
+  bool fixed_sharpening = false;
+  Index window = 10;
+  double temperature = 1;
+  double entropy = 0.01;
+  std::string reward = "sentence";
   double dropout = 0.3;
 
   Index batch = 64;
   Index epochs = 0, steps = 0;  // 0: no limit
+  Index accumulate = 1;
+  std::string optimizer = "adam", schedule = "plateau";
   double learning_rate = 1e-3;
+  double weight_decay = 0, momentum = 0;
+  Index warmup = 0;
+  Index average = 1;
   double label_smoothing = 0.1;
+  double scheduled_sampling = 0;
   Index patience = 15;  // evaluations without a better score
   std::uint64_t seed = 1;
   Index threads = 2;
@@ -48,17 +64,50 @@ void visit_options(AnyConfig& c, Visit&& visit) {
   visit("dev", c.dev, Choices{}, "TSV file that decides which model is best and when to stop");
   visit("source-tokens", c.source_tokens, Choices{"words", "chars"}, "what a source consists of");
   visit("target-tokens", c.target_tokens, Choices{"words", "chars"}, "what a target consists of");
-  visit("cell", c.cell, Choices{"gru"}, "recurrent cell");
-  visit("layers", c.layers, Choices{}, "layers of the encoder");
+  visit("architecture", c.architecture, Choices{"recurrent", "transformer"}, "kind of model");
+  visit("cell", c.cell, Choices{"rnn", "rnn-relu", "gru", "lstm"}, "recurrent cell");
+  visit("layers", c.layers, Choices{}, "layers of the encoder; of a transformer, on either side");
   visit("hidden", c.hidden, Choices{}, "units of a recurrent layer, in each direction");
-  visit("embedding", c.embedding, Choices{}, "size of a token's vector");
+  visit("decoder-hidden", c.decoder_hidden, Choices{},
+        "units of the recurrent decoder; 0: hidden, or twice that where the score compares sizes");
+  visit("embedding", c.embedding, Choices{}, "size of a token's vector; a transformer's is hidden");
+  visit("heads", c.heads, Choices{}, "attention heads of a transformer");
+  visit("tied-embeddings", c.tied_embeddings, Choices{},
+        "target vectors are the output layer's weights, too");
   visit("dropout", c.dropout, Choices{}, "share of vector entries dropped in training");
-  visit("attention", c.attention, Choices{"additive", "dot"}, "attention score");
+  visit("attention", c.attention,
+        Choices{"none", "content", "additive", "general", "dot", "scaled-dot", "location"},
+        "attention score");
+  visit("alignment", c.alignment,
+        Choices{"soft", "sparsemax", "entmax", "local-m", "local-p", "monotonic", "hard-reinforce",
+                "hard-gumbel", "hard-marginal"},
+        "how scores become weights");
+  visit("decoder", c.decoder, Choices{"bahdanau", "luong"},
+        "attend from the state before a step, or from that after it with input feeding");
+  visit("fixed-vector", c.fixed_vector, Choices{"each-step", "initial"},
+        "without attention: where the decoder gets the source from");
+  visit("fixed-sharpening", c.fixed_sharpening, Choices{}, "content score: the bare cosine");
+  visit("window", c.window, Choices{}, "local alignment: positions to each side");
+  visit("temperature", c.temperature, Choices{}, "hard-gumbel: of the softmax in the gradient");
+  visit("entropy", c.entropy, Choices{}, "hard-reinforce: weight of the entropy term");
+  visit("reward", c.reward, Choices{"sentence", "token"},
+        "hard-reinforce: whose log probability a drawn position is rewarded with");
   visit("batch", c.batch, Choices{}, "examples in a training step");
   visit("epochs", c.epochs, Choices{}, "at most so many passes over the training file");
   visit("steps", c.steps, Choices{}, "at most so many training steps");
-  visit("learning-rate", c.learning_rate, Choices{}, "of Adam");
+  visit("accumulate", c.accumulate, Choices{}, "batches whose gradients make one step");
+  visit("optimizer", c.optimizer, Choices{"adam", "adamw", "sgd", "adadelta"}, "optimizer");
+  visit("learning-rate", c.learning_rate, Choices{}, "its highest");
+  visit("weight-decay", c.weight_decay, Choices{}, "of the optimizer");
+  visit("momentum", c.momentum, Choices{}, "of sgd");
+  visit("schedule", c.schedule, Choices{"constant", "inverse-sqrt", "cosine", "plateau"},
+        "how the learning rate falls");
+  visit("warmup", c.warmup, Choices{}, "steps in which the learning rate rises to its highest");
+  visit("average", c.average, Choices{},
+        "evaluate and keep the mean of so many evaluations' models");
   visit("label-smoothing", c.label_smoothing, Choices{}, "probability spread over all tokens");
+  visit("scheduled-sampling", c.scheduled_sampling, Choices{},
+        "share of the decoder's inputs that are its own predictions in training");
   visit("patience", c.patience, Choices{}, "evaluations without a better score before it stops");
   visit("seed", c.seed, Choices{}, "of all randomness");
   visit("threads", c.threads, Choices{}, "parts of a batch computed side by side");
@@ -66,7 +115,8 @@ void visit_options(AnyConfig& c, Visit&& visit) {
 
 // By option name.
 nlohmann::ordered_json to_json(const Config& config);
-// Throws Error for anything that to_json does not write and for what check rejects.
+// An option that is missing, as older files do not have it, is as in Config(). Throws Error for
+// anything else that to_json does not write and for what check rejects.
 Config config_from_json(const nlohmann::ordered_json& json);
 
 // The defaults for a task, or for files, with the given options in their place. Throws Error as

@@ -5,7 +5,9 @@
 
 #include "autograd/functions.h"
 #include "examples/seq2seq/batch.h"
+#include "nn/beam.h"
 #include "nn/decoding.h"
+#include "nn/sampling.h"
 #include "ops/error.h"
 
 namespace regrad::seq2seq {
@@ -24,10 +26,71 @@ std::vector<Index> limits(const Translator& translator, const Lengths& source) {
   return limits;
 }
 
-std::vector<Hypothesis> decode(const Translator& translator, const Encoded& source) {
-  const Decoder& decoder = translator.model.decoder;
-  return greedy(decoder.stepper(source), {decoder.initial_state(source)}, source.lengths,
-                {Vocabulary::bos, Vocabulary::eos, limits(translator, source.lengths)});
+// [V]: added to logits, keeps out of a translation what no text contains.
+Tensor forbidden(Index vocabulary, DType dtype, bool allow_unknown) {
+  constexpr double never = -1e30;  // finite, so that no difference of logits is a NaN
+  std::vector<double> shift(static_cast<std::size_t>(vocabulary), 0);
+  for (const Id id : {Vocabulary::pad, Vocabulary::bos}) shift.at(id) = never;
+  if (!allow_unknown) shift.at(Vocabulary::unk) = never;
+  return tensor(shift, {vocabulary}, dtype);
+}
+
+MakeStep constrained(MakeStep make_step, bool allow_unknown) {
+  return [=](const Ids& sentences) -> DecoderStep {
+    return [=, step = make_step(sentences)](const Ids& previous, DecoderState& state) {
+      DecoderOutput output = step(previous, state);
+      const Index vocabulary = output.logits.shape()[-1];
+      output.logits = output.logits + forbidden(vocabulary, output.logits.dtype(), allow_unknown);
+      return output;
+    };
+  };
+}
+
+Ids all_rows(Index batch) {
+  Ids rows(Shape{batch});
+  for (Index i = 0; i < batch; ++i) rows.mutable_data()[i] = static_cast<std::int32_t>(i);
+  return rows;
+}
+
+// The hypotheses of each sentence; `numbers` tell which sentences of all these are, for drawing.
+std::vector<std::vector<Hypothesis>> decode(const Translator& translator, const Ids& source,
+                                            const Lengths& lengths, const Indices& numbers,
+                                            const DecodeOptions& options) {
+  const Search search = translator.model->search(source, lengths);
+  const MakeStep make_step = constrained(search.make_step, options.replace_unknown);
+  const DecodingOptions decoding{Vocabulary::bos, Vocabulary::eos, limits(translator, lengths)};
+  if (options.beam > 1) {
+    return beam_search(make_step, search.state, lengths, decoding,
+                       {.beam = options.beam,
+                        .n_best = options.n_best,
+                        .length_penalty = options.length_penalty,
+                        .coverage_penalty = options.coverage_penalty});
+  }
+  const DecoderStep step = make_step(all_rows(lengths.batch()));
+  std::vector<Hypothesis> found;
+  if (options.sample) {
+    std::vector<Rng> random;
+    for (const std::size_t number : numbers) random.emplace_back(options.seed, number);
+    found =
+        sample(step, search.state, lengths, decoding,
+               {.temperature = options.temperature, .top_k = options.top_k, .top_p = options.top_p},
+               random);
+  } else {
+    found = greedy(step, search.state, lengths, decoding);
+  }
+  std::vector<std::vector<Hypothesis>> result;
+  for (Hypothesis& hypothesis : found) result.push_back({std::move(hypothesis)});
+  return result;
+}
+
+Translation translation_of(const Translator& translator, const Hypothesis& hypothesis,
+                           const Sentence& source, const DecodeOptions& options) {
+  Sentence words = translator.target.decode(hypothesis.tokens);
+  if (options.replace_unknown) {
+    words = replace_unknown(std::move(words), hypothesis, Vocabulary::unk, source);
+  }
+  return {std::move(words), hypothesis.attention, hypothesis.finished, hypothesis.log_probability,
+          hypothesis.score};
 }
 
 // -Σ_t log p(label_t) for each sentence; logits [T, B, V].
@@ -46,23 +109,28 @@ std::vector<double> negative_log_likelihoods(const Var& logits, const Batch& bat
   return nll;
 }
 
-struct BatchResult {
-  std::vector<double> nll;
-  std::vector<Hypothesis> decoded;
-};
-
-BatchResult evaluate_batch(const Translator& translator, const Batch& batch) {
-  const Model& model = translator.model;
-  const Encoded source = model.encoder(batch.source, batch.source_lengths, nullptr);
-  const Var logits = model.decoder(source, batch.target_in, batch.target_lengths, nullptr).logits;
-  return {negative_log_likelihoods(logits, batch), decode(translator, source)};
-}
-
 }  // namespace
 
-std::vector<Translation> translate(const Translator& translator,
-                                   std::span<const Sentence> sources) {
-  std::vector<Translation> translations(sources.size());
+void check(const DecodeOptions& options) {
+  const auto require = [](bool condition, std::string_view message) {
+    if (!condition) throw UsageError(std::string(message));
+  };
+  require(options.beam >= 1 && options.beam <= 10'000, "--beam must be from 1 to 10000");
+  require(options.n_best >= 1 && options.n_best <= options.beam,
+          "--n-best must be from 1 to the width of the --beam");
+  require(!options.sample || options.beam == 1, "--sample draws one translation: leave out --beam");
+  require(options.length_penalty >= 0, "--length-penalty must be at least 0");
+  require(options.coverage_penalty >= 0, "--coverage-penalty must be at least 0");
+  require(options.temperature > 0, "--temperature must be above 0");
+  require(options.top_k >= 0, "--top-k must be at least 0, which means all");
+  require(options.top_p > 0 && options.top_p <= 1, "--top-p must be above 0 and at most 1");
+}
+
+std::vector<std::vector<Translation>> translate_n_best(const Translator& translator,
+                                                       std::span<const Sentence> sources,
+                                                       const DecodeOptions& options) {
+  check(options);
+  std::vector<std::vector<Translation>> translations(sources.size(), {Translation()});
   std::vector<Example> examples;
   std::vector<std::size_t> places;  // of the examples among the sources
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -72,14 +140,39 @@ std::vector<Translation> translate(const Translator& translator,
   }
   for (const Indices& indices : sorted_batches(examples, batch_size)) {
     const Batch batch = make_batch(examples, indices);
-    const std::vector<Hypothesis> result =
-        decode(translator, translator.model.encoder(batch.source, batch.source_lengths, nullptr));
+    Indices numbers;
+    for (const std::size_t index : indices) numbers.push_back(places[index]);
+    const auto found = decode(translator, batch.source, batch.source_lengths, numbers, options);
     for (std::size_t j = 0; j < indices.size(); ++j) {
-      translations[places[indices[j]]] = {translator.target.decode(result[j].tokens),
-                                          result[j].attention, result[j].finished};
+      std::vector<Translation>& best = translations[numbers[j]];
+      best.clear();
+      for (const Hypothesis& hypothesis : found[j]) {
+        best.push_back(translation_of(translator, hypothesis, sources[numbers[j]], options));
+      }
     }
   }
   return translations;
+}
+
+std::vector<Translation> translate(const Translator& translator, std::span<const Sentence> sources,
+                                   const DecodeOptions& options) {
+  std::vector<Translation> translations;
+  for (auto& best : translate_n_best(translator, sources, options)) {
+    translations.push_back(std::move(best.front()));
+  }
+  return translations;
+}
+
+Translation force(const Translator& translator, const Sentence& source, const Sentence& target) {
+  const std::vector<Example> examples{{translator.source.encode(source), {}}};
+  const Batch batch = make_batch(examples, {0});
+  const Search search = translator.model->search(batch.source, batch.source_lengths);
+  const std::vector<Hypothesis> forced =
+      regrad::force(search.make_step(all_rows(1)), search.state, batch.source_lengths,
+                    {translator.target.encode(target)}, {Vocabulary::bos, Vocabulary::eos, {}});
+  Translation translation = translation_of(translator, forced.front(), source, {});
+  translation.tokens = target;
+  return translation;
 }
 
 HeatMap heat_map(const Sentence& source, const Translation& translation) {
@@ -87,26 +180,32 @@ HeatMap heat_map(const Sentence& source, const Translation& translation) {
 }
 
 std::optional<Evaluation> evaluate(const Translator& translator, const std::vector<TextPair>& pairs,
+                                   const DecodeOptions& options,
                                    const std::function<bool()>& stop) {
+  check(options);
   const std::vector<Example> examples = encode(pairs, translator.source, translator.target);
   Evaluation evaluation;
   evaluation.hypotheses.resize(pairs.size());
   for (const Indices& indices : sorted_batches(examples, batch_size)) {
     if (stop()) return std::nullopt;
-    const BatchResult result = evaluate_batch(translator, make_batch(examples, indices));
+    const Batch batch = make_batch(examples, indices);
+    const std::vector<double> nll =
+        negative_log_likelihoods((*translator.model)(batch).logits, batch);
+    const auto found = decode(translator, batch.source, batch.source_lengths, indices, options);
     for (std::size_t j = 0; j < indices.size(); ++j) {
       const TextPair& pair = pairs[indices[j]];
       Sentence& hypothesis = evaluation.hypotheses[indices[j]];
-      hypothesis = translator.target.decode(result.decoded[j].tokens);
-      evaluation.metrics.add(hypothesis, pair.target, pair.source.size(), result.nll[j],
+      hypothesis = translation_of(translator, found[j].front(), pair.source, options).tokens;
+      evaluation.metrics.add(hypothesis, pair.target, pair.source.size(), nll[j],
                              pair.target.size() + 1);
     }
   }
   return evaluation;
 }
 
-Evaluation evaluate(const Translator& translator, const std::vector<TextPair>& pairs) {
-  return *evaluate(translator, pairs, [] { return false; });
+Evaluation evaluate(const Translator& translator, const std::vector<TextPair>& pairs,
+                    const DecodeOptions& options) {
+  return *evaluate(translator, pairs, options, [] { return false; });
 }
 
 }  // namespace regrad::seq2seq

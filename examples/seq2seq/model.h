@@ -6,78 +6,57 @@
 #include "autograd/functions.h"
 #include "examples/seq2seq/batch.h"
 #include "examples/seq2seq/config.h"
-#include "nn/attention.h"
-#include "nn/decoding.h"
-#include "nn/dropout.h"
+#include "nn/beam.h"
 #include "nn/embedding.h"
-#include "nn/gru.h"
 #include "nn/linear.h"
+#include "nn/module.h"
 
 namespace regrad::seq2seq {
 
-// What the decoder needs to know of the sources.
-struct Encoded {
-  Var annotations;  // [S, B, 2H]: what both directions know at each position
-  Var backward;     // [B, H]: the backward direction's last state, which has seen the whole source
-  Lengths lengths;
+// What a model says of targets when each step is told the right tokens before it (teacher forcing).
+struct Predictions {
+  Var logits;                // [T, B, V]
+  std::vector<Var> weights;  // T times [B, S]: how much a step looks at each source position
+  // hard-reinforce in training: of the positions that were drawn, [T, B] each; else empty.
+  Var log_probability, entropy;
 };
 
-struct Encoder : Module {
-  Encoder(Index vocabulary, const Config& config, Rng& rng, DType dtype);
+// What decoding a batch of sources starts from. Its steps look at the model, which must outlive it.
+struct Search {
+  DecoderState state;  // a row per sentence
+  MakeStep make_step;
+  Lengths lengths;  // of the sources
+};
 
+class Model : public Module {
+ public:
+  // Without a generator there is no dropout, and nothing is drawn.
+  virtual Predictions operator()(const Batch& batch, Rng* rng = nullptr) const = 0;
   // source [S, B].
-  Encoded operator()(const Ids& source, const Lengths& lengths, Rng* rng) const;
-  void visit(Visitor& visitor) const override;
-
-  Embedding embedding;
-  Dropout dropout;
-  GRU gru;  // bidirectional
+  virtual Search search(const Ids& source, const Lengths& lengths) const = 0;
 };
 
-// s_0 = tanh(W backward + b), c_t = attention(s_{t-1}), s_t = GRU([y_{t-1}; c_t], s_{t-1}),
-// logits_t = U [s_t; c_t; y_{t-1}] + d, where y is a token's vector.
-struct Decoder : Module {
-  Decoder(Index vocabulary, const Config& config, Rng& rng, DType dtype);
+// The model that a configuration names. Throws Error for sizes that do not go together.
+std::unique_ptr<Model> make_model(Index source_vocabulary, Index target_vocabulary,
+                                  const Config& config, Rng& rng, DType dtype = DType::f32);
 
-  struct Output {
-    Var logits;                // [T, B, V]
-    std::vector<Var> weights;  // T times [B, S]: how much a step looks at each source position
-  };
-  // target_in [T, B]: all steps, each told the right tokens before it (teacher forcing).
-  Output operator()(const Encoded& source, const Ids& target_in, const Lengths& target_lengths,
-                    Rng* rng) const;
+// Divides a table's first values, which are standard normal, by the root of a vector's size: as the
+// weight of an output layer they would give too large logits.
+void shrink(Embedding& embedding);
 
-  // For decoding: the first state [B, D], and one step after it.
-  Var initial_state(const Encoded& source) const;
-  DecoderStep stepper(const Encoded& source) const;
+// Logits from features [..., F]; tied, from a projection to the size of the target embedding by
+// that embedding's own table (Press and Wolf 2017).
+struct OutputLayer : Module {
+  OutputLayer(Index features, const Parameter& embedding, bool tied, Rng& rng, DType dtype);
 
+  Var operator()(const Var& features) const;
+  // The first product and what follows it, for callers that split the features.
+  const Linear& first() const { return projection ? *projection : *logits; }
+  Var rest(const Var& x) const;
   void visit(Visitor& visitor) const override;
 
-  Embedding embedding;
-  Dropout dropout;
-  Linear initial;
-  std::unique_ptr<Attention> attention;
-  GRUCell cell;
-  Linear output;
-
- private:
-  struct Prepared;
-  struct Step;
-  Prepared prepare(const Encoded& source) const;
-  Step advance(const Prepared& prepared, const Var& from_token, const Var& state) const;
-};
-
-// The encoder-decoder with attention of Bahdanau, Cho and Bengio (2014), with PyTorch's GRU.
-struct Model : Module {
-  Model(Index source_vocabulary, Index target_vocabulary, const Config& config, Rng& rng,
-        DType dtype = DType::f32);
-
-  // Without a generator there is no dropout.
-  Decoder::Output operator()(const Batch& batch, Rng* rng = nullptr) const;
-  void visit(Visitor& visitor) const override;
-
-  Encoder encoder;
-  Decoder decoder;
+  std::unique_ptr<Linear> projection;  // tied: [E, F]
+  std::unique_ptr<Linear> logits;      // [V, F], or tied [V, E]
 };
 
 }  // namespace regrad::seq2seq

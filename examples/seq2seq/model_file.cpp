@@ -41,17 +41,32 @@ void require_sizes(const SafeTensors& content, const Config& config, const Vocab
   const auto rows = [](const Vocabulary& vocabulary) {
     return static_cast<Index>(vocabulary.size());
   };
+  if (config.architecture == "transformer") {
+    require_shape(content, "source_embedding.weight", {rows(source), config.hidden});
+    require_shape(content, "target_embedding.weight", {rows(target), config.hidden});
+    for (Index layer = 0; layer < config.layers; ++layer) {
+      require_shape(content, fmt::format("encoder.layers.{}.self_attn.out_proj.weight", layer),
+                    {config.hidden, config.hidden});
+    }
+    return;
+  }
+  const Index blocks = config.cell == "lstm" ? 4 : config.cell == "gru" ? 3 : 1;
   require_shape(content, "encoder.embedding.weight", {rows(source), config.embedding});
   require_shape(content, "decoder.embedding.weight", {rows(target), config.embedding});
   for (Index layer = 0; layer < config.layers; ++layer) {
-    require_shape(content, fmt::format("encoder.gru.weight_hh_l{}", layer),
-                  {3 * config.hidden, config.hidden});
+    require_shape(content, fmt::format("encoder.{}.weight_hh_l{}", config.cell, layer),
+                  {blocks * config.hidden, config.hidden});
+  }
+  if (const Index size = config.decoder_hidden; size > 0) {
+    require_shape(content, "decoder.cell.weight_hh", {blocks * size, size});
   }
 }
 
-Model random_model(const Config& config, const Vocabulary& source, const Vocabulary& target) {
+std::shared_ptr<const Model> random_model(const Config& config, const Vocabulary& source,
+                                          const Vocabulary& target) {
   Rng rng(config.seed, initial_stream);
-  return Model(static_cast<Index>(source.size()), static_cast<Index>(target.size()), config, rng);
+  return make_model(static_cast<Index>(source.size()), static_cast<Index>(target.size()), config,
+                    rng);
 }
 
 }  // namespace
@@ -65,7 +80,7 @@ Translator::Translator(const Config& configuration, Vocabulary source_vocabulary
 
 SafeTensors to_safetensors(const Translator& translator) {
   SafeTensors content;
-  save_parameters(translator.model, content);
+  save_parameters(*translator.model, content);
   content.metadata = {{"format", std::string(format)},
                       {"config", to_json(translator.config).dump()},
                       {"source_vocabulary", translator.source.to_json().dump()},
@@ -90,9 +105,10 @@ Translator translator_from(const SafeTensors& content) {
   translator.longest_target = longest.get<Index>();
   SafeTensors parameters;
   for (const auto& [name, tensor] : content.tensors) {
-    if (!name.starts_with("optimizer.")) parameters.tensors.emplace(name, tensor);
+    if (!name.starts_with("optimizer.") && !name.starts_with("average."))
+      parameters.tensors.emplace(name, tensor);
   }
-  load_parameters(translator.model, parameters);
+  load_parameters(*translator.model, parameters);
   return translator;
 }
 

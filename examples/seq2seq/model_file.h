@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 
 #include "examples/seq2seq/config.h"
 #include "examples/seq2seq/model.h"
@@ -17,7 +18,7 @@ struct Translator {
   Config config;
   Vocabulary source, target;
   Index longest_target = 0;  // in training, in tokens; decoding may go somewhat beyond
-  Model model;
+  std::shared_ptr<const Model> model;
 };
 
 // One file is enough to use a model: the parameters under their names; configuration, vocabularies

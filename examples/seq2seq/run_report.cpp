@@ -48,7 +48,9 @@ void add_best(Report& report, const BestModel& best) {
   }
   const std::vector<Translation> translations = translate(best.translator, drawn);
   for (std::size_t i = 0; i < drawn.size(); ++i) {
-    report.heat_maps.push_back(heat_map(drawn[i], translations[i]));
+    if (translations[i].weights.rank() == 2) {
+      report.heat_maps.push_back(heat_map(drawn[i], translations[i]));
+    }
   }
 }
 

@@ -46,7 +46,7 @@ void introduce(const Run& run, Progress& progress) {
   progress.say(
       fmt::format("{}: {} parameters, vocabularies of {} and {}, {} dev examples, {}",
                   config.task.empty() ? config.train : "task " + config.task,
-                  count_parameters(run.translator.model), run.data.source.size(),
+                  count_parameters(*run.translator.model), run.data.source.size(),
                   run.data.target.size(), run.data.dev.size(),
                   config.threads == 1 ? "1 thread" : fmt::format("{} threads", config.threads)));
 }
@@ -78,8 +78,10 @@ void print_next(const TrainOptions& options, const RunFiles& files, const Transl
   const std::string line = shell_quoted(join(source, tokens_named(best.config.source_tokens)));
   if (is_terminal(Stream::out)) {
     const Translation translation = translate(best, {&source, 1}).front();
-    fmt::print("\n{}", draw_text(heat_map(source, translation), output_ink(),
-                                 terminal_columns(Stream::out)));
+    if (translation.weights.rank() == 2) {
+      fmt::print("\n{}", draw_text(heat_map(source, translation), output_ink(),
+                                   terminal_columns(Stream::out)));
+    }
   }
   const std::string judged = best.config.task.empty() ? "--data " + shell_quoted(best.config.dev)
                                                       : "--task " + best.config.task;

@@ -7,6 +7,7 @@
 #include "autograd/functions.h"
 #include "autograd/tape.h"
 #include "examples/seq2seq/jsonl.h"
+#include "examples/seq2seq/training_step.h"
 #include "nn/checkpoint.h"
 #include "ops/error.h"
 
@@ -55,25 +56,45 @@ Trainer::Trainer(Translator& translator, TrainingData& data, const RunFiles& fil
       files_(files),
       progress_(progress),
       workers_(translator.config.threads),
-      adam_(translator.model, {.learning_rate = translator.config.learning_rate}) {}
+      optimizer_(make_optimizer(*translator.model, translator.config)),
+      reinforce_(static_cast<std::size_t>(workers_.count()),
+                 Reinforce({.entropy_weight = translator.config.entropy})),
+      average_(*translator.model, translator.config.average) {}
 
-// The sum of the part's losses over the number of labels in the whole batch, so that the parts'
-// gradients add up to those of the batch's mean loss.
 Gradients Trainer::part_gradients(const Selection& selection, Index part, double labels,
-                                  double& loss) const {
-  const Indices indices = share(selection.indices, part, workers_.count());
-  if (indices.empty()) return {};
+                                  double& loss) {
+  const Index shares = translator_.config.accumulate;
+  Gradients sum;
+  for (Index i = 0; i < shares; ++i) {
+    sum.add(share_gradients(selection, part * shares + i,
+                            reinforce_[static_cast<std::size_t>(part)], labels, loss));
+  }
+  return sum;
+}
+
+// The sum of the share's losses over the number of labels in the whole batch, so that the shares'
+// gradients add up to those of the batch's mean loss.
+Gradients Trainer::share_gradients(const Selection& selection, Index number, Reinforce& reinforce,
+                                   double labels, double& loss) const {
   const Config& config = translator_.config;
-  const Batch batch = make_batch(selection.examples, indices);
+  const Indices indices = share(selection.indices, number, workers_.count() * config.accumulate);
+  if (indices.empty()) return {};
+  Batch batch = make_batch(selection.examples, indices);
   Rng rng = Rng(config.seed, dropout_stream)
                 .split(static_cast<std::uint64_t>(state_.step))
-                .split(static_cast<std::uint64_t>(part));
+                .split(static_cast<std::uint64_t>(number));
+  if (config.scheduled_sampling > 0) {
+    mix_predictions(*translator_.model, config.scheduled_sampling, rng, batch);
+  }
   Tape tape;
-  const Var total =
-      cross_entropy(translator_.model(batch, &rng).logits, batch.target_out, batch.target_lengths,
-                    {.label_smoothing = config.label_smoothing, .mean = false}) /
-      labels;
-  loss = total.item();
+  const Predictions predictions = (*translator_.model)(batch, &rng);
+  Var total = cross_entropy(predictions.logits, batch.target_out, batch.target_lengths,
+                            {.label_smoothing = config.label_smoothing, .mean = false}) /
+              labels;
+  loss += total.item();
+  if (predictions.log_probability.size() > 0) {
+    total += reinforce_loss(predictions, batch, config.reward, reinforce) / labels;
+  }
   return tape.backward(total);
 }
 
@@ -86,7 +107,9 @@ double Trainer::step() {
     return part_gradients(selection, part, static_cast<double>(labels),
                           losses[static_cast<std::size_t>(part)]);
   });
-  adam_.step(clip_norm(std::move(gradients), max_gradient_norm));
+  optimizer_->set_learning_rate(
+      learning_rate(state_, translator_.config, data_.steps_per_evaluation));
+  optimizer_->step(clip_norm(std::move(gradients), max_gradient_norm));
   const double loss = std::accumulate(losses.begin(), losses.end(), 0.0);
   ++state_.step;
   state_.loss += loss * static_cast<double>(labels);
@@ -120,10 +143,15 @@ std::string Trainer::end() const {
 
 void Trainer::evaluate(const std::function<bool()>& stop) {
   const Stopwatch watch;
-  const auto evaluation = seq2seq::evaluate(translator_, data_.dev, stop);
-  state_.seconds += watch.seconds();
-  if (!evaluation) return;
-  record(evaluation->metrics.overall());
+  average_.push();
+  {
+    const ParameterAverage::Applied averaged(average_);
+    const auto evaluation = seq2seq::evaluate(translator_, data_.dev, {}, stop);
+    state_.seconds += watch.seconds();
+    if (!evaluation) return average_.pop();
+    record(evaluation->metrics.overall());
+  }
+  if (state_.seconds - saved_seconds_ > seconds_between_saves) save_last();
 }
 
 // The model first: should the program be killed in between, the evaluation is done again.
@@ -137,26 +165,28 @@ void Trainer::record(const Scores& scores) {
   entry["train_loss"] = now.loss;
   entry["dev"] = scores.to_json();
   entry["best"] = best;
-  entry["learning_rate"] = adam_.learning_rate();
+  entry["learning_rate"] = optimizer_->learning_rate();
   entry["tokens_per_second"] = now.tokens_per_second;
   entry["seconds"] = now.seconds;
   append_line(files_.metrics, entry);
   history_.push_back(std::move(entry));
   progress_.evaluation(now, best);
-  adam_.set_learning_rate(learning_rate(state_, translator_.config));
   state_.loss = 0;
   state_.tokens = 0;
   timed_seconds_ = 0;
   timed_tokens_ = 0;
-  if (state_.seconds - saved_seconds_ > seconds_between_saves) save_last();
 }
 
 void Trainer::save_last() {
   saved_seconds_ = state_.seconds;
   SafeTensors content = to_safetensors(translator_);
-  save_optimizer(adam_, content);
-  content.metadata[training_key] =
-      Json{{"state", to_json(state_)}, {"fingerprint", data_.fingerprint}}.dump();
+  save_optimizer(*optimizer_, content);
+  average_.save(content);
+  Json training{{"state", to_json(state_)}, {"fingerprint", data_.fingerprint}};
+  for (const Reinforce& reinforce : reinforce_) {
+    if (reinforce.baseline()) training["baselines"].push_back(*reinforce.baseline());
+  }
+  content.metadata[training_key] = training.dump();
   save_safetensors(files_.last, content);
 }
 
@@ -171,9 +201,18 @@ void Trainer::resume(const SafeTensors& last) {
       !(translator_.target == data_.target)) {
     fail("--train or --dev has changed since the run began: restore them or train anew");
   }
+  std::vector<double> baselines;
+  for (const Json& baseline : training.value("baselines", Json::array())) {
+    if (!baseline.is_number())
+      fail("the metadata `{}` has a baseline that is no number", training_key);
+    baselines.push_back(baseline.get<double>());
+  }
   state_ = state_from_json(training["state"]);
-  load_optimizer(adam_, last);
-  adam_.set_learning_rate(learning_rate(state_, translator_.config));
+  load_optimizer(*optimizer_, last);
+  average_.load(last);
+  for (std::size_t i = 0; i < reinforce_.size() && i < baselines.size(); ++i) {
+    reinforce_[i].set_baseline(baselines[i]);
+  }
   first_step_ = state_.step;
   first_seconds_ = saved_seconds_ = state_.seconds;
   history_ = read_history(files_, state_.evaluated_step);

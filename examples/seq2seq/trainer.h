@@ -1,18 +1,21 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "examples/seq2seq/decode.h"
 #include "examples/seq2seq/model_file.h"
+#include "examples/seq2seq/parameter_average.h"
 #include "examples/seq2seq/progress.h"
 #include "examples/seq2seq/run_files.h"
 #include "examples/seq2seq/training_data.h"
 #include "examples/seq2seq/training_state.h"
 #include "examples/seq2seq/workers.h"
 #include "nn/optimizer.h"
+#include "nn/reinforce.h"
 
 namespace regrad::seq2seq {
 
@@ -41,8 +44,9 @@ class Trainer {
   const std::vector<nlohmann::ordered_json>& history() const { return history_; }
 
  private:
-  Gradients part_gradients(const Selection& selection, Index part, double labels,
-                           double& loss) const;
+  Gradients part_gradients(const Selection& selection, Index part, double labels, double& loss);
+  Gradients share_gradients(const Selection& selection, Index share, Reinforce& reinforce,
+                            double labels, double& loss) const;
   void evaluate(const std::function<bool()>& stop);
   void record(const Scores& scores);
   void save_last();
@@ -53,7 +57,9 @@ class Trainer {
   const RunFiles& files_;
   Progress& progress_;
   Workers workers_;
-  Adam adam_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<Reinforce> reinforce_;  // of each part: hard-reinforce
+  ParameterAverage average_;
   TrainingState state_;
   std::vector<nlohmann::ordered_json> history_;
   std::optional<Scores> dev_;  // of the last evaluation

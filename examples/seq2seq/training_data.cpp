@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint64_t data_stream = 2;  // of the seed
 constexpr Index task_steps_per_evaluation = 250;
 
+Index examples_per_step(const Config& config) { return config.batch * config.accumulate; }
+
 Rng data_rng(const Config& config, Index draw) {
   return Rng(config.seed, data_stream).split(static_cast<std::uint64_t>(draw));
 }
@@ -99,7 +101,8 @@ class FileSelector {
  private:
   void load_epoch(Index epoch) {
     Rng rng = data_rng(config_, epoch);
-    batches_ = bucketed_batches(examples_, static_cast<std::size_t>(config_.batch), rng);
+    batches_ =
+        bucketed_batches(examples_, static_cast<std::size_t>(examples_per_step(config_)), rng);
     epoch_ = epoch;
   }
 
@@ -141,7 +144,8 @@ TrainingData from_task(const Config& config) {
   const auto drawn = std::make_shared<std::vector<Example>>();
   data.select = [config, task, drawn, source = data.source, target = data.target](Index step) {
     Rng rng = data_rng(config, step);
-    *drawn = encode(task.draw(static_cast<std::size_t>(config.batch), rng), source, target);
+    *drawn =
+        encode(task.draw(static_cast<std::size_t>(examples_per_step(config)), rng), source, target);
     Indices all(drawn->size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
     return Selection{*drawn, all};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "nn/schedule.h"
 #include "ops/error.h"
 
 namespace regrad::seq2seq {
@@ -71,8 +72,16 @@ std::string end_reason(const TrainingState& state, const Config& config,
   return {};
 }
 
-double learning_rate(const TrainingState& state, const Config& config) {
-  return std::ldexp(config.learning_rate, -static_cast<int>(std::min<Index>(state.cuts, 1000)));
+double learning_rate(const TrainingState& state, const Config& config, Index steps_per_evaluation) {
+  if (config.schedule == "plateau") {
+    const auto cuts = static_cast<int>(std::min<Index>(state.cuts, 1000));
+    return std::ldexp(config.learning_rate, -cuts);
+  }
+  const auto schedule =
+      make_schedule(config.schedule, {.learning_rate = config.learning_rate,
+                                      .warmup = config.warmup,
+                                      .steps = step_limit(config, steps_per_evaluation)});
+  return schedule->learning_rate(state.step);
 }
 
 nlohmann::ordered_json to_json(const TrainingState& state) {

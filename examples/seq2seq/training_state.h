@@ -24,7 +24,7 @@ struct TrainingState {
   double best_exact_match = 0, best_nll = 0;
   Index waited = 0;  // evaluations since the best one
   Index solved = 0;  // evaluations in a row with everything right
-  Index cuts = 0;    // how often the learning rate was halved
+  Index cuts = 0;    // how often the plateau schedule halved the learning rate
 
   double seconds = 0;  // spent on training and evaluation
 
@@ -41,7 +41,8 @@ std::string end_reason(const TrainingState& state, const Config& config,
 // The most steps that a run can take; 0: no limit.
 Index step_limit(const Config& config, Index steps_per_evaluation);
 
-double learning_rate(const TrainingState& state, const Config& config);
+// Of the next step.
+double learning_rate(const TrainingState& state, const Config& config, Index steps_per_evaluation);
 
 nlohmann::ordered_json to_json(const TrainingState& state);
 // Throws Error for anything that to_json does not write.

@@ -76,6 +76,24 @@ std::vector<TextPair> pairs_for(const EvaluateOptions& options, const Config& co
                   tokens_named(config.target_tokens));
 }
 
+// A line for the best; or for each a line of rank, score and translation.
+void write_translations(const std::vector<Translation>& ranked, Tokens kind, bool n_best) {
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    if (n_best) std::cout << fmt::format("{}\t{:.4f}\t", i + 1, ranked[i].score);
+    std::cout << join(ranked[i].tokens, kind) << '\n';
+  }
+}
+
+Translation shown_translation(const AttendOptions& options, const Translator& translator,
+                              const Sentence& source) {
+  if (options.target.empty()) {
+    return translate(translator, {&source, 1}, options.decoding).front();
+  }
+  check_text(options.target, "the target line");
+  return force(translator, source,
+               tokenize(options.target, tokens_named(translator.config.target_tokens)));
+}
+
 }  // namespace
 
 void translate(const TranslateOptions& options) {
@@ -86,20 +104,22 @@ void translate(const TranslateOptions& options) {
   for (;;) {
     const std::vector<Sentence> sources = next_lines(reader, source_kind, is_terminal(Stream::in));
     if (sources.empty()) break;
-    const std::vector<Translation> translations = translate(translator, sources);
-    for (const Translation& translation : translations) {
-      std::cout << join(translation.tokens, target_kind) << '\n';
+    const auto translations = translate_n_best(translator, sources, options.decoding);
+    std::vector<Translation> best;
+    for (const std::vector<Translation>& ranked : translations) {
+      best.push_back(ranked.front());
+      write_translations(ranked, target_kind, options.decoding.n_best > 1);
     }
     std::cout.flush();
     warn_of_unknown(translator, sources);
-    warn_of_unfinished(translations);
+    warn_of_unfinished(best);
   }
 }
 
 void evaluate(const EvaluateOptions& options) {
   const Translator translator = load_translator(options.model);
   const std::vector<TextPair> pairs = pairs_for(options, translator.config);
-  const Metrics metrics = evaluate(translator, pairs).metrics;
+  const Metrics metrics = evaluate(translator, pairs, options.decoding).metrics;
   std::vector<Sentence> sources;
   for (const TextPair& pair : pairs) sources.push_back(pair.source);
   warn_of_unknown(translator, sources);
@@ -111,13 +131,18 @@ void attend(const AttendOptions& options) {
   check_text(options.line, "the source line");
   const Sentence source = tokenize(options.line, tokens_named(translator.config.source_tokens));
   if (source.empty()) fail("the source line is empty: there is nothing to attend to");
-  const std::vector<Translation> translations = translate(translator, {&source, 1});
+  const Translation translation = shown_translation(options, translator, source);
   const std::size_t columns = terminal_columns(Stream::out);
-  std::cout << join(translations[0].tokens, tokens_named(translator.config.target_tokens)) << "\n\n"
-            << draw_text(heat_map(source, translations[0]), output_ink(),
-                         columns > 0 ? columns : 80);
+  std::cout << join(translation.tokens, tokens_named(translator.config.target_tokens)) << "\n";
+  if (!options.target.empty()) fmt::print("log probability {:.4f}\n", translation.log_probability);
+  if (translation.weights.rank() < 2) {
+    warn("the model attends to nothing (--attention none): there are no weights to show");
+  } else {
+    std::cout << "\n"
+              << draw_text(heat_map(source, translation), output_ink(), columns > 0 ? columns : 80);
+  }
   warn_of_unknown(translator, {&source, 1});
-  warn_of_unfinished(translations);
+  warn_of_unfinished({&translation, 1});
 }
 
 }  // namespace regrad::seq2seq

@@ -17,8 +17,8 @@ HERE = pathlib.Path(__file__).parent
 DTYPES = {torch.float32: "F32", torch.float64: "F64"}
 
 
-def save(name, tensors):
-    header, blocks, offset = {}, [], 0
+def save(name, tensors, metadata=None):
+    header, blocks, offset = {"__metadata__": metadata} if metadata else {}, [], 0
     for key in sorted(tensors):
         tensor = tensors[key].detach().contiguous()
         block = tensor.numpy().astype(tensor.numpy().dtype.newbyteorder("<")).tobytes()
