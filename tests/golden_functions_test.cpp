@@ -13,7 +13,8 @@
 #include "function_rows.h"
 #include "nn/safetensors.h"
 
-// Values and gradients of every function from PyTorch; tests/golden/make_functions.py wrote them.
+// Values and gradients of every function from PyTorch; the scripts tests/golden/make_*.py wrote
+// them.
 using namespace regrad;
 using namespace regrad::testing;
 
@@ -60,10 +61,20 @@ struct Difference {
 std::map<std::string, Difference> differences() {
   const char* elu = "PyTorch subtracts 1 from e^x, which loses small x";
   const char* expm1 = "PyTorch adds 1 to the value again, which loses a small e^x";
+  const char* mean = "PyTorch's mean over nothing is NaN";
   const char* relu = "Regrad's gradient is 1 where x > 0, else 0, so also at NaN";
   const char* nothing = "over nothing but -inf PyTorch gives NaN";
   const char* squares = "PyTorch's squares overflow or vanish";
+  const char* label = "its loss is y - x with y = inf; PyTorch subtracts inf from inf";
   return {
+      {"bce_with_logits sum/2/output", {1, "PyTorch subtracts inf t from inf"}},
+      {"bce_with_logits/3/output", {1, mean}},
+      {"cosine_similarity/7/output", {1, squares}},
+      {"cosine_similarity/7/grad0", {2, squares}},
+      {"cosine_similarity/7/grad1", {2, squares}},
+      {"cross_entropy of ids, sum/6/output", {1, label}},
+      {"cross_entropy of ids/0/output", {1, mean}},
+      {"cross_entropy of ids/6/output", {1, label}},
       {"elu/3/output", {2, elu}},
       {"elu/4/output", {1, elu}},
       {"elu 0.7/3/output", {1, elu}},
@@ -72,16 +83,22 @@ std::map<std::string, Difference> differences() {
       {"elu 0.7/4/grad0", {1, elu}},
       {"expm1/3/grad0", {1, expm1}},
       {"expm1/4/grad0", {1, expm1}},
+      {"kl_div of log q/0/output", {1, mean}},
       {"kl_div of a sure target/1/output", {1, "PyTorch multiplies p = 0 by log q = -inf"}},
-      {"layer_norm weight and bias/1/grad0", {2, "PyTorch rounds; of one entry it is 0"}},
+      {"layer_norm weight and bias/1/grad0", {1, "PyTorch rounds; of one entry it is 0"}},
       {"log_softmax/5/output", {2, nothing}},
       {"log_softmax/5/grad0", {2, nothing}},
       {"logsumexp rows/4/grad0", {2, "PyTorch's e^(x - y) loses the log 2 in y = 1e300 + log 2"}},
       {"logsumexp rows/5/grad0", {7, "the gradient is softmax: with +inf NaN, of only -inf zeros"}},
+      {"mse/4/output", {1, mean}},
+      {"nll of ids/0/output", {1, mean}},
       {"norm rows/7/output", {3, squares}},
       {"norm rows/7/grad0", {7, squares}},
       {"relu/3/grad0", {1, relu}},
       {"relu/4/grad0", {1, relu}},
+      {"rnn_gates relu/4/grad0", {2, relu}},
+      {"rnn_gates relu/4/grad1", {2, relu}},
+      {"smooth_l1/2/output", {1, mean}},
       {"softmax/5/output", {2, nothing}},
       {"softmax/5/grad0", {2, nothing}},
       {"topk/1/grad0", {2, "of equals Regrad takes the first, PyTorch any"}},
@@ -150,6 +167,30 @@ void check_case(const std::string& name, const Case& golden, const Function& f,
   }
 }
 
+bool not_finite(double x) { return !std::isfinite(x); }
+
+// Which of size 0, of size 1 and NaN or infinity are among the inputs.
+std::set<std::string> kinds(const Tensors& tensors) {
+  std::set<std::string> result;
+  for (const auto& [name, tensor] : tensors) {
+    if (!name.starts_with("input")) continue;
+    for (int axis = 0; axis < tensor.rank(); ++axis) {
+      if (tensor.shape()[axis] == 0) result.insert("size 0");
+      if (tensor.shape()[axis] == 1) result.insert("size 1");
+    }
+    const std::vector<double> values = tensor.to_vector();
+    if (std::any_of(values.begin(), values.end(), not_finite)) result.insert("special");
+  }
+  return result;
+}
+
+// Functions and kinds of cases for which PyTorch has no answer.
+std::map<std::string, std::string> exceptions() {
+  return {
+      {"one_hot special", "ids are integers"},
+  };
+}
+
 }  // namespace
 
 TEST_CASE("every function has PyTorch's values and gradients") {
@@ -164,4 +205,20 @@ TEST_CASE("every function has PyTorch's values and gradients") {
     }
   }
   for (const auto& [part, difference] : known) FAIL_CHECK(part << " is in no golden case");
+}
+
+TEST_CASE("every function has golden cases of size 0, of size 1 and of special values") {
+  std::map<std::string, std::set<std::string>> found;
+  for (const auto& [name, golden] : golden_cases()) {
+    found[name.substr(0, name.find_first_of(" /"))].merge(kinds(golden.tensors));
+  }
+  std::map<std::string, std::string> excepted = exceptions();
+  for (const auto& [function, has] : found) {
+    for (const char* kind : {"size 0", "size 1", "special"}) {
+      const std::string missing = function + " " + kind;
+      CAPTURE(missing);
+      CHECK(has.contains(kind) != (excepted.erase(missing) > 0));
+    }
+  }
+  for (const auto& [missing, why] : excepted) FAIL_CHECK(missing << " is of no golden case");
 }

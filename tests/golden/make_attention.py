@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes functions_attention.safetensors (read as those of make_functions.py) and
+"""Writes functions_attention.safetensors (read as golden_cases.py tells) and
 attentions_f64.safetensors beside this file: one step of every score and of every alignment that is
 no matter of chance, with gradients. Run by hand; needs PyTorch (Debian: python3-torch).
 
@@ -9,8 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import tensor
 
-import make_functions
-from make_functions import DOUBLE, SINGLE, d, inf, r, write
+from golden_cases import DOUBLE, LENGTHS, SINGLE, d, inf, nan, r, write
 from make_golden import save
 
 TIME, BATCH, SIZE, HIDDEN, FILTERS, WIDTH, WINDOW, STEP = 5, 4, 4, 6, 2, 3, 2, 2
@@ -62,10 +61,10 @@ def by_sentence(f, lengths):
 
 
 def attention():
-    rows = lambda f: lambda x: torch.stack([f(row) for row in x])
-    uneven = make_functions.LENGTHS
+    rows = lambda f: lambda x: torch.stack([f(row) for row in x]) if len(x) else x * 1
+    uneven = LENGTHS
     some = d([[1, -inf, 0.7], [1000, 999.5, -1e300], [0, 0.9999, 2], [2, 2, 2]])
-    inputs = (r(4, 5) / 2, r(2, 1), some, r(3, 7) * 20, r(2, 5, dtype=SINGLE))
+    inputs = (r(4, 5) / 2, r(2, 1), some, r(3, 7) * 20, r(2, 5, dtype=SINGLE), r(0, 3))
     previous = torch.rand(3, 4, dtype=DOUBLE)
     return {
         "sparsemax": (rows(sparsemax), *inputs),
@@ -75,8 +74,11 @@ def attention():
         "monotonic_alignment": (by_sentence(monotonic, uneven), (r(3, 4), previous),
                                 # Farther out PyTorch's derivative of σ, y (1 - y), cancels.
                                 (r(3, 4) * 2, previous.clone()),
-                                (r(3, 4, dtype=SINGLE), torch.rand(3, 4))),
-        "straight_through": (lambda x: x + 3, r(2, 3)),
+                                (r(3, 4, dtype=SINGLE), torch.rand(3, 4)),
+                                (d([[1, inf, nan, nan], [nan, inf, 1, 2], [-inf, nan, nan, nan]]), previous.clone())),
+        "monotonic_alignment full": (lambda x, before: monotonic(x.T, before.T).T if x.numel() else x * before,
+                                     (r(0, 3), r(0, 3)), (r(2, 0), r(2, 0)), (r(1, 1), r(1, 1)), (d([[1, -inf, 2]]), r(1, 3)), (d([[1, nan, 2]]), r(1, 3))),
+        "straight_through": (lambda x: x + 3, r(2, 3), r(0, 2), r(1, 1), d([inf, nan, -0.0]), r(3, dtype=SINGLE)),
     }
 
 

@@ -3,7 +3,7 @@
 beside this file: what PyTorch's attention computes. Run by hand; needs PyTorch (Debian:
 python3-torch).
 
-The functions are as make_functions.py writes them. Of a layer there are the inputs, the state_dict
+The functions are as golden_cases.py tells. Of a layer there are the inputs, the state_dict
 (parameter.NAME), the outputs at valid positions, and the gradients of sum(output * projection).
 """
 import math
@@ -11,16 +11,16 @@ import math
 import torch
 from torch import nn
 
-from make_functions import DOUBLE, LENGTHS, SINGLE, r, write
+from golden_cases import DOUBLE, LENGTHS, SINGLE, d, inf, nan, r, write, zeroed as shut
 from make_golden import save
 
 def split(x, heads):
     """[T, B, H D] -> [B, H, T, D]"""
-    return x.reshape(*x.shape[:2], heads, -1).permute(1, 2, 0, 3)
+    return x.reshape(*x.shape[:2], heads, x.shape[2] // heads).permute(1, 2, 0, 3)
 
 
 def join(x):
-    return x.permute(2, 0, 1, 3).reshape(x.shape[2], x.shape[0], -1)
+    return x.permute(2, 0, 1, 3).flatten(2)
 
 
 def valid(keys):
@@ -29,7 +29,7 @@ def valid(keys):
 
 
 def scores(q, k):
-    return (split(q, 2) @ split(k, 2).transpose(-1, -2)) * valid(k.shape[0])
+    return (split(q, 2) @ split(shut(k), 2).transpose(-1, -2)).masked_fill(~valid(k.shape[0]), 0)
 
 
 def weights(heads, causal=False):
@@ -38,7 +38,7 @@ def weights(heads, causal=False):
         seen = valid(keys).expand(3, heads, queries, keys)
         if causal:
             seen = seen & (torch.arange(keys) <= torch.arange(queries)[:, None] + keys - queries)
-        x = split(q, heads) @ split(k, heads).transpose(-1, -2) / math.sqrt(q.shape[2] / heads)
+        x = split(q, heads) @ split(shut(k), heads).transpose(-1, -2) / math.sqrt(q.shape[2] / heads)
         x = x.masked_fill(~seen & seen.any(-1, True), -math.inf)
         return x.softmax(-1).masked_fill(~seen, 0)
     return f
@@ -46,22 +46,43 @@ def weights(heads, causal=False):
 
 def attention(q, k, v):
     w = weights(2, True)(q, k)
-    return torch.cat([join(w @ split(v, 2)).reshape(-1), w.reshape(-1)])
+    return torch.cat([join(w @ split(shut(v), 2)).reshape(-1), w.reshape(-1)])
+
+
+def plain(q, k):
+    """One head, no padding."""
+    return (q.permute(1, 0, 2) @ k.permute(1, 2, 0))[:, None]
+
+
+def plain_weights(q, k):
+    return (plain(q, k) / math.sqrt(q.shape[2])).softmax(-1)
 
 
 def self_attention():
+    garbage = r(4, 3, 2)
+    garbage[0, 0, 0], garbage[3, 0], garbage[:, 1], garbage[2, 2] = inf, nan, inf, nan
+    query = d([[[1, 2], [nan, 1], [inf, 3]]])
+    fulls = ((r(2, 0, 3), r(3, 0, 3)), (r(0, 2, 3), r(3, 2, 3)), (r(2, 2, 3), r(0, 2, 3)), (r(1, 1, 1), r(1, 1, 1)),
+             (r(2, 2, 3, dtype=SINGLE), r(3, 2, 3, dtype=SINGLE)))
     return {
         "head_scores": (scores, (r(2, 3, 4), r(4, 3, 4)),
-                        (r(3, 3, 2, dtype=SINGLE), r(4, 3, 2, dtype=SINGLE))),
-        "head_sums": (lambda w, v: join((w * valid(4)) @ split(v, 2)),
-                      (r(3, 2, 2, 4), r(4, 3, 6)), (r(3, 2, 1, 4), r(4, 3, 2))),
-        "head_spread": (lambda w, x: join((w * valid(4)).transpose(-1, -2) @ split(x, 2)),
-                        (r(3, 2, 2, 4), r(2, 3, 4))),
+                        (r(3, 3, 2, dtype=SINGLE), r(4, 3, 2, dtype=SINGLE)), (r(1, 3, 2), garbage), (query, garbage), (r(0, 3, 2), r(4, 3, 2))),
+        "head_scores full": (plain, *fulls),
+        "head_weights full": (plain_weights, *fulls),
+        "scaled_dot_product_attention full": (lambda q, k, v: join(plain_weights(q, k) @ split(v, 1)), *((q, k, k.clone()) for q, k in fulls)),
+        "head_sums full": (lambda w, v: join(w @ split(v, 1)), (r(0, 1, 2, 3), r(3, 0, 2)), (r(2, 1, 3, 0), r(0, 2, 3)), (r(1, 1, 1, 1), r(1, 1, 1)),
+                           (r(2, 1, 2, 3, dtype=SINGLE), r(3, 2, 2, dtype=SINGLE))),
+        "head_spread full": (lambda w, x: join(w.transpose(-1, -2) @ split(x, 1)), (r(0, 1, 2, 3), r(2, 0, 2)), (r(2, 1, 3, 0), r(3, 2, 3)), (r(1, 1, 1, 1), r(1, 1, 1)),
+                             (r(2, 1, 2, 3, dtype=SINGLE), r(2, 2, 2, dtype=SINGLE))),
+        "head_sums": (lambda w, v: join(w.masked_fill(~valid(4), 0) @ split(shut(v), w.shape[1])),
+                      (r(3, 2, 2, 4), r(4, 3, 6)), (r(3, 2, 1, 4), r(4, 3, 2)), (r(3, 1, 1, 4), garbage)),
+        "head_spread": (lambda w, x: join(w.masked_fill(~valid(4), 0).transpose(-1, -2) @ split(x, w.shape[1])),
+                        (r(3, 2, 2, 4), r(2, 3, 4)), (r(3, 1, 1, 4) * d([1, 1, 1, nan]), r(1, 3, 2))),
         "head_weights": (weights(2), (r(2, 3, 4), r(4, 3, 4)),
-                         (r(3, 3, 2, dtype=SINGLE), r(4, 3, 2, dtype=SINGLE))),
+                         (r(3, 3, 2, dtype=SINGLE), r(4, 3, 2, dtype=SINGLE)), (r(2, 3, 2), garbage)),
         "head_weights causal": (weights(2, True), (r(4, 3, 4), r(4, 3, 4)), (r(1, 3, 2), r(4, 3, 2))),
         "head_weights more queries": (weights(1, True), (r(6, 3, 3), r(4, 3, 3))),
-        "scaled_dot_product_attention": (attention, (r(3, 3, 4), r(4, 3, 4), r(4, 3, 6))),
+        "scaled_dot_product_attention": (attention, (r(3, 3, 4), r(4, 3, 4), r(4, 3, 6)), (r(2, 3, 2), garbage, garbage.clone())),
     }
 
 
