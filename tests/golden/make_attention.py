@@ -77,8 +77,10 @@ def attention():
                                 (r(3, 4, dtype=SINGLE), torch.rand(3, 4)),
                                 (d([[1, inf, nan, nan], [nan, inf, 1, 2], [-inf, nan, nan, nan]]), previous.clone())),
         "monotonic_alignment full": (lambda x, before: monotonic(x.T, before.T).T if x.numel() else x * before,
-                                     (r(0, 3), r(0, 3)), (r(2, 0), r(2, 0)), (r(1, 1), r(1, 1)), (d([[1, -inf, 2]]), r(1, 3)), (d([[1, nan, 2]]), r(1, 3))),
-        "straight_through": (lambda x: x + 3, r(2, 3), r(0, 2), r(1, 1), d([inf, nan, -0.0]), r(3, dtype=SINGLE)),
+                                     (r(0, 3), r(0, 3)), (r(2, 0), r(2, 0)), (r(1, 1), r(1, 1)),
+                                     (d([[1, -inf, 2]]), r(1, 3)), (d([[1, nan, 2]]), r(1, 3))),
+        "straight_through": (lambda x: x + 3, r(2, 3), r(0, 2), r(1, 1), d([inf, nan, -0.0]),
+                             r(3, dtype=SINGLE)),
     }
 
 
@@ -93,10 +95,12 @@ def conv(x, filters):
 
 # (parameters' shapes, score of q [Q] and h [n, D] with the weights before [n])
 SCORES = {
-    "content": ({"log_sharpening": ()}, lambda p, q, h, before: torch.exp(p["log_sharpening"]) * cosine(q, h)),
+    "content": ({"log_sharpening": ()},
+                lambda p, q, h, before: torch.exp(p["log_sharpening"]) * cosine(q, h)),
     "additive": ({"query_weight": (HIDDEN, SIZE), "key_weight": (HIDDEN, SIZE), "v": (HIDDEN,)},
                  lambda p, q, h, before: torch.tanh(q @ p["query_weight"].T + h @ p["key_weight"].T) @ p["v"]),
-    "general": ({"weight": (SIZE, SIZE)}, lambda p, q, h, before: torch.stack([q @ p["weight"] @ k for k in h])),
+    "general": ({"weight": (SIZE, SIZE)},
+                lambda p, q, h, before: torch.stack([q @ p["weight"] @ k for k in h])),
     "dot": ({}, lambda p, q, h, before: h @ q),
     "scaled-dot": ({}, lambda p, q, h, before: h @ q / SIZE**0.5),
     "location": ({"query_weight": (HIDDEN, SIZE), "key_weight": (HIDDEN, SIZE), "location_weight": (HIDDEN, FILTERS),

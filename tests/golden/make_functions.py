@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import tensor
 
-from golden_cases import (DOUBLE, HERE, LENGTHS, SINGLE, binary, d, inf, nan, r, s, unary, write_all)
+from golden_cases import (HERE, LENGTHS, SINGLE, binary, d, inf, nan, r, s, unary, write_all)
 
 
 def declared(section):
@@ -85,10 +85,13 @@ def comparisons():
     x = d([[3, 1, 4, 1, 5], [9, 2, 6, nan, 3], [-inf, -inf, -inf, 0, inf]])
     table["argmax"] = (lambda v: torch.argmax(v.detach(), -1), x, r(2, 1), r(3, 4, dtype=SINGLE), r(0, 3))
     table["argmax of axis 0"] = (lambda v: torch.argmax(v.detach(), 0), x, r(2, 1, 3), r(1, 0))
-    table["topk"] = (lambda v: torch.square(torch.topk(v, 3).values), r(2, 5), x, r(0, 4), r(1, 3), s([[1, -inf, nan, inf]]))
-    table["topk of axis 0"] = (lambda v: torch.square(torch.topk(v, 2, 0).values), r(5, 2), r(2, 2), r(2, 0), r(3, 1))
+    table["topk"] = (lambda v: torch.square(torch.topk(v, 3).values), r(2, 5), x, r(0, 4), r(1, 3),
+                     s([[1, -inf, nan, inf]]))
+    table["topk of axis 0"] = (lambda v: torch.square(torch.topk(v, 2, 0).values), r(5, 2), r(2, 2), r(2, 0),
+                               r(3, 1))
     table["topk indices"] = (lambda v: torch.topk(v.detach(), 3).indices, r(2, 5), r(3, dtype=SINGLE))
-    table["one_hot"] = (lambda v: F.one_hot(v.detach().long(), 4), d([[0, 3], [2, 2]]), r(0, 2), d([[1]]), s([3, 0]))
+    table["one_hot"] = (lambda v: F.one_hot(v.detach().long(), 4), d([[0, 3], [2, 2]]), r(0, 2), d([[1]]),
+                        s([3, 0]))
     return table
 
 
@@ -111,17 +114,23 @@ def reductions():
         "max rows": (lambda x: x.amax(-1), *columns, ties, *outer_empty, specials, extremes),
         "max kept": (lambda x: x.amax((0, 1), keepdim=True), *columns, ties),
         "min rows": (lambda x: x.amin(-1), *columns, ties, *outer_empty, specials, extremes),
-        "variance rows": (lambda x: x.var(-1), r(2, 3, 4), r(3, 4, dtype=SINGLE), ties, specials, *outer_empty),
+        "variance rows": (lambda x: x.var(-1), r(2, 3, 4), r(3, 4, dtype=SINGLE), ties, specials,
+                          *outer_empty),
         "variance biased": (lambda x: x.var((0, 1), unbiased=False, keepdim=True), *columns),
-        "standard_deviation rows": (lambda x: x.std(-1), r(2, 3, 4), r(3, 4, dtype=SINGLE), specials, ties, r(0, 3), r(2, 1, 3)),
-        "norm rows": (lambda x: torch.linalg.vector_norm(x, dim=-1), *columns, with_zeros, *outer_empty, specials, ties, extremes),
+        "standard_deviation rows": (lambda x: x.std(-1), r(2, 3, 4), r(3, 4, dtype=SINGLE), specials, ties,
+                                    r(0, 3), r(2, 1, 3)),
+        "norm rows": (lambda x: torch.linalg.vector_norm(x, dim=-1), *columns, with_zeros, *outer_empty,
+                      specials, ties, extremes),
         "norm all": (torch.linalg.vector_norm, *columns),
         "logsumexp rows": (lambda x: x.logsumexp(-1), *columns, *outer_empty, extremes, specials),
         "logsumexp kept": (lambda x: x.logsumexp((0, 1), keepdim=True), *columns, r(0, 0, 2)),
-        "cumsum": (lambda x: torch.square(x.cumsum(1)), r(2, 3, 2), r(2, 0), r(0, 2), specials, r(3, 4, dtype=SINGLE)),
+        "cumsum": (lambda x: torch.square(x.cumsum(1)), r(2, 3, 2), r(2, 0), r(0, 2), specials,
+                   r(3, 4, dtype=SINGLE)),
         "cumsum from the end": (lambda x: torch.square(x.flip(-1).cumsum(-1).flip(-1)), r(2, 4), r(2, 1)),
-        "sum_to": (lambda x: torch.square(x.sum_to_size(3)), r(2, 3), r(4, 1, 3), r(0, 3), d([[1, inf, nan], [2, -inf, 3]]), r(2, 3, dtype=SINGLE)),
-        "expand": (lambda x: torch.exp(x.expand(3, 2, 4)), r(2, 1), r(), r(1, 1, 4), d([[nan], [-inf]]), s([-0.0, inf, nan, 1])),
+        "sum_to": (lambda x: torch.square(x.sum_to_size(3)), r(2, 3), r(4, 1, 3), r(0, 3),
+                   d([[1, inf, nan], [2, -inf, 3]]), r(2, 3, dtype=SINGLE)),
+        "expand": (lambda x: torch.exp(x.expand(3, 2, 4)), r(2, 1), r(), r(1, 1, 4), d([[nan], [-inf]]),
+                   s([-0.0, inf, nan, 1])),
         "expand to nothing": (lambda x: torch.exp(x.expand(3, 0, 2)), r(0, 1), r(1, 2), r(1)),
     }
 
@@ -138,12 +147,19 @@ def linear_algebra():
         "matmul Tn": (lambda a, b: T(a) @ b, (r(3, 2), r(3, 4)), (r(2, 3, 1), r(3, 2))),
         "matmul nT": (lambda a, b: a @ T(b), (r(2, 3), r(4, 3)), (r(0, 2, 3), r(4, 3))),
         "matmul TT": (lambda a, b: T(a) @ T(b), (r(3, 2), r(4, 3)), (r(2, 1, 3, 2), r(2, 4, 3))),
-        "dot": (lambda a, b: torch.square(torch.dot(a, b)), (r(4), r(4)), (r(0), r(0)), (r(1), r(1)), (d([inf, 1]), d([1, -2])), (d([1, nan]), d([0, 0])), (r(3, dtype=SINGLE), r(3, dtype=SINGLE))),
-        "outer": (torch.outer, (r(3), r(2)), (r(0), r(2)), (r(1), r(1)), (d([inf, 0, nan]), d([1, -2])), (r(2, dtype=SINGLE), r(3, dtype=SINGLE))),
-        "linear": (lambda x, w: torch.tanh(F.linear(x, w)), (r(2, 2, 3), r(4, 3)), (r(0, 3), r(1, 3)), (r(2, 3, dtype=SINGLE), r(4, 3, dtype=SINGLE)),
-                   (r(2, 0), r(3, 0)), (r(2, 3), r(0, 3)), (d([[1, inf], [nan, 0], [1, 2]]), d([[1, 2], [0, -inf]]))),
-        "linear bias": (lambda x, w, b: torch.tanh(F.linear(x, w, b)), (r(2, 3), r(4, 3), r(4)), (r(3), r(1, 3), r(1)),
-                        (r(0, 3), r(2, 3), r(2)), (r(2, 0), r(3, 0), r(3)), (d([[1, 2], [3, 4]]), d([[1, 0], [0, 1], [1, -2]]), d([nan, inf, 1]))),
+        "dot": (lambda a, b: torch.square(torch.dot(a, b)), (r(4), r(4)), (r(0), r(0)), (r(1), r(1)),
+                (d([inf, 1]), d([1, -2])), (d([1, nan]), d([0, 0])),
+                (r(3, dtype=SINGLE), r(3, dtype=SINGLE))),
+        "outer": (torch.outer, (r(3), r(2)), (r(0), r(2)), (r(1), r(1)), (d([inf, 0, nan]), d([1, -2])),
+                  (r(2, dtype=SINGLE), r(3, dtype=SINGLE))),
+        "linear": (lambda x, w: torch.tanh(F.linear(x, w)), (r(2, 2, 3), r(4, 3)), (r(0, 3), r(1, 3)),
+                   (r(2, 3, dtype=SINGLE), r(4, 3, dtype=SINGLE)),
+                   (r(2, 0), r(3, 0)), (r(2, 3), r(0, 3)),
+                   (d([[1, inf], [nan, 0], [1, 2]]), d([[1, 2], [0, -inf]]))),
+        "linear bias": (lambda x, w, b: torch.tanh(F.linear(x, w, b)), (r(2, 3), r(4, 3), r(4)),
+                        (r(3), r(1, 3), r(1)),
+                        (r(0, 3), r(2, 3), r(2)), (r(2, 0), r(3, 0), r(3)),
+                        (d([[1, 2], [3, 4]]), d([[1, 0], [0, 1], [1, -2]]), d([nan, inf, 1]))),
     }
 
 
@@ -170,7 +186,8 @@ def normalised():
     specials = d([[1, -inf, 2], [1000, 999, -1e300], [nan, 0, 1], [inf, 0, 1], [-0.0, 0, 1e-300]])
     inputs = (r(2, 5), r(2, 1), r(0, 3), r(2, 0), specials, d([[-inf, -inf]]), r(2, 5, dtype=SINGLE))
     garbage = d([[1, -inf, 2, nan], [nan, inf, nan, nan], [800, nan, inf, nan]])
-    squares = (d([[1, nan, nan], [-inf, 2, inf], [1e300, 3, -inf]]), d([[1, 2], [nan, 3]]), r(2, 3, dtype=SINGLE))
+    squares = (d([[1, nan, nan], [-inf, 2, inf], [1e300, 3, -inf]]), d([[1, 2], [nan, 3]]),
+               r(2, 3, dtype=SINGLE))
     norm = lambda x, *p, eps=1e-5: F.layer_norm(x, x.shape[-1:], *p, eps=eps)
     return {
         "softmax": (lambda x: x.softmax(-1), *inputs),
@@ -179,14 +196,19 @@ def normalised():
         "log_softmax lengths": (over_lengths(torch.log_softmax, 0), r(2, 3, 4), r(3, 4), r(0, 3, 4), garbage),
         "causal_softmax": (causal(torch.softmax), r(2, 3, 3), r(2, 4), r(1, 1), r(0, 2, 3), *squares),
         "causal_log_softmax": (causal(torch.log_softmax), r(3, 3), r(2, 2, 4), r(1, 1), r(0, 2, 3), *squares),
-        "layer_norm": (norm, r(2, 3, 4), d([[2], [-3]]), r(0, 3), r(3, 4, dtype=SINGLE), d([[2, 2, 2], [100, 100, 101], [nan, 1, 2]])),
-        "layer_norm weight": (lambda x, w: norm(x, w, eps=0.1), (r(2, 5), r(5)), (r(0, 2), r(2)), (d([[1, inf], [3, 2], [1, 2]]), d([1, nan]))),
+        "layer_norm": (norm, r(2, 3, 4), d([[2], [-3]]), r(0, 3), r(3, 4, dtype=SINGLE),
+                       d([[2, 2, 2], [100, 100, 101], [nan, 1, 2]])),
+        "layer_norm weight": (lambda x, w: norm(x, w, eps=0.1), (r(2, 5), r(5)), (r(0, 2), r(2)),
+                              (d([[1, inf], [3, 2], [1, 2]]), d([1, nan]))),
         "layer_norm weight and bias": (norm, (r(2, 1, 3), r(3), r(3)), (d([[2], [-3]]), r(1), r(1)),
-                                       (r(0, 2), r(2), r(2)), (d([[1, 2], [nan, 1]]), d([inf, 1]), d([1, -inf])),
+                                       (r(0, 2), r(2), r(2)),
+                                       (d([[1, 2], [nan, 1]]), d([inf, 1]), d([1, -inf])),
                                        tuple(r(*shape, dtype=SINGLE) for shape in ((2, 3), (3,), (3,)))),
         "cosine_similarity": (
-            lambda a, b: F.cosine_similarity(a, b, -1), (r(2, 3), r(2, 3)), (r(2, 1, 3), r(4, 3)), (r(0, 3), r(1, 3)),
-            (r(2, 1), r(2, 1)), (r(2, 3, dtype=SINGLE), r(2, 3, dtype=SINGLE)), (d([[3, 4]]), d([[0, 2]])), (r(2, 0), r(1, 0)),
+            lambda a, b: F.cosine_similarity(a, b, -1), (r(2, 3), r(2, 3)), (r(2, 1, 3), r(4, 3)),
+            (r(0, 3), r(1, 3)),
+            (r(2, 1), r(2, 1)), (r(2, 3, dtype=SINGLE), r(2, 3, dtype=SINGLE)), (d([[3, 4]]), d([[0, 2]])),
+            (r(2, 0), r(1, 0)),
             (d([[nan, 1], [inf, 1], [1, 2], [0, -0.0], [1e300, 1e300]]), d([[1, 2], [1, 3], [-inf, 2], [1, 2], [1, 2]]))),
     }
 

@@ -13,6 +13,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from golden_cases import LENGTHS, beyond, d, inf, nan, r, write, zeroed
 from make_golden import floats, save, with_gradients
+from make_sequence_functions import lstm_step
 
 INPUTS, HIDDEN, BATCH, TIME = 2, 3, 3, 5
 SINGLE = torch.float32
@@ -71,12 +72,6 @@ def file_of(kind):
     return {f"{case}/{key}": value for case, values in cases.items() for key, value in values.items()}
 
 
-def lstm_step(from_input, from_hidden, c):
-    i, f, g, o = (from_input + from_hidden).chunk(4, -1)
-    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-    return torch.sigmoid(o) * torch.tanh(c), c
-
-
 def run(step, steps, count):
     """A layer as in function_rows_recurrent.cpp; step(from_input, from_hidden, *state) -> state."""
     def sequence(x, *rest):
@@ -94,23 +89,24 @@ def run(step, steps, count):
 def functions():
     plain = lambda f: lambda x, y, *_: (f(x + y),)
     tanh, relu = plain(torch.tanh), plain(torch.relu)
-    long = lambda x, y, h, c: lstm_step(x, y, c)
     forward, backward = range(4), range(3, -1, -1)
-    gates = (r(3, 2), r(3, 2)), (r(1, 3), r(1, 3)), (r(0, 3), r(0, 3)), (r(2, 5, dtype=SINGLE), r(2, 5, dtype=SINGLE)), (d([[nan, inf, -inf, inf]]), d([[1, 1, 1, -inf]]))
+    gates = ((r(3, 2), r(3, 2)), (r(1, 3), r(1, 3)), (r(0, 3), r(0, 3)),
+             (r(2, 5, dtype=SINGLE), r(2, 5, dtype=SINGLE)), (d([[nan, inf, -inf, inf]]), d([[1, 1, 1, -inf]])))
     rnn = (r(4, 3, 2), r(3, 2), r(2, 2), r(2))
     lstm = (r(4, 3, 8), r(3, 2), r(3, 2), r(8, 2), r(8))
     return {
         "rnn_gates": (lambda x, y: torch.tanh(x + y), *gates),
         "rnn_gates relu": (lambda x, y: torch.relu(x + y), *gates),
-        "lstm_gates": (lambda *x: torch.stack(lstm_step(*x)), (r(3, 8), r(3, 8), r(3, 2)),
+        "lstm_gates": (lambda x, y, c: torch.stack(lstm_step(x, y, None, c)), (r(3, 8), r(3, 8), r(3, 2)),
                        (r(1, 4), r(1, 4), r(1, 1)), (r(0, 4), r(0, 4), r(0, 1)),
                        tuple(r(2, n, dtype=SINGLE) for n in (8, 8, 2)),
-                       (d([[nan, 1, 2, 3], [inf, 1, 2, 3], [1, -inf, -inf, 3], [1, 2, inf, inf]]), r(4, 4), d([[1], [2], [3], [inf]]))),
+                       (d([[nan, 1, 2, 3], [inf, 1, 2, 3], [1, -inf, -inf, 3], [1, 2, inf, inf]]),
+                        r(4, 4), d([[1], [2], [3], [inf]]))),
         "rnn forward": (run(tanh, forward, 1), rnn, (beyond(rnn[0]), *rnn[1:])),
         "rnn backward": (run(tanh, backward, 1), rnn),
         "rnn relu": (run(relu, forward, 1), rnn),
-        "lstm forward": (run(long, forward, 2), lstm, (beyond(lstm[0]), *lstm[1:])),
-        "lstm backward": (run(long, backward, 2), lstm),
+        "lstm forward": (run(lstm_step, forward, 2), lstm, (beyond(lstm[0]), *lstm[1:])),
+        "lstm backward": (run(lstm_step, backward, 2), lstm),
     }
 
 

@@ -62,17 +62,23 @@ def self_attention():
     garbage = r(4, 3, 2)
     garbage[0, 0, 0], garbage[3, 0], garbage[:, 1], garbage[2, 2] = inf, nan, inf, nan
     query = d([[[1, 2], [nan, 1], [inf, 3]]])
-    fulls = ((r(2, 0, 3), r(3, 0, 3)), (r(0, 2, 3), r(3, 2, 3)), (r(2, 2, 3), r(0, 2, 3)), (r(1, 1, 1), r(1, 1, 1)),
+    fulls = ((r(2, 0, 3), r(3, 0, 3)), (r(0, 2, 3), r(3, 2, 3)), (r(2, 2, 3), r(0, 2, 3)),
+             (r(1, 1, 1), r(1, 1, 1)),
              (r(2, 2, 3, dtype=SINGLE), r(3, 2, 3, dtype=SINGLE)))
     return {
         "head_scores": (scores, (r(2, 3, 4), r(4, 3, 4)),
-                        (r(3, 3, 2, dtype=SINGLE), r(4, 3, 2, dtype=SINGLE)), (r(1, 3, 2), garbage), (query, garbage), (r(0, 3, 2), r(4, 3, 2))),
+                        (r(3, 3, 2, dtype=SINGLE), r(4, 3, 2, dtype=SINGLE)), (r(1, 3, 2), garbage),
+                        (query, garbage), (r(0, 3, 2), r(4, 3, 2))),
         "head_scores full": (plain, *fulls),
         "head_weights full": (plain_weights, *fulls),
-        "scaled_dot_product_attention full": (lambda q, k, v: join(plain_weights(q, k) @ split(v, 1)), *((q, k, k.clone()) for q, k in fulls)),
-        "head_sums full": (lambda w, v: join(w @ split(v, 1)), (r(0, 1, 2, 3), r(3, 0, 2)), (r(2, 1, 3, 0), r(0, 2, 3)), (r(1, 1, 1, 1), r(1, 1, 1)),
+        "scaled_dot_product_attention full": (lambda q, k, v: join(plain_weights(q, k) @ split(v, 1)),
+                                              *((q, k, k.clone()) for q, k in fulls)),
+        "head_sums full": (lambda w, v: join(w @ split(v, 1)), (r(0, 1, 2, 3), r(3, 0, 2)),
+                           (r(2, 1, 3, 0), r(0, 2, 3)), (r(1, 1, 1, 1), r(1, 1, 1)),
                            (r(2, 1, 2, 3, dtype=SINGLE), r(3, 2, 2, dtype=SINGLE))),
-        "head_spread full": (lambda w, x: join(w.transpose(-1, -2) @ split(x, 1)), (r(0, 1, 2, 3), r(2, 0, 2)), (r(2, 1, 3, 0), r(3, 2, 3)), (r(1, 1, 1, 1), r(1, 1, 1)),
+        "head_spread full": (lambda w, x: join(w.transpose(-1, -2) @ split(x, 1)),
+                             (r(0, 1, 2, 3), r(2, 0, 2)), (r(2, 1, 3, 0), r(3, 2, 3)),
+                             (r(1, 1, 1, 1), r(1, 1, 1)),
                              (r(2, 1, 2, 3, dtype=SINGLE), r(2, 2, 2, dtype=SINGLE))),
         "head_sums": (lambda w, v: join(w.masked_fill(~valid(4), 0) @ split(shut(v), w.shape[1])),
                       (r(3, 2, 2, 4), r(4, 3, 6)), (r(3, 2, 1, 4), r(4, 3, 2)), (r(3, 1, 1, 4), garbage)),
@@ -82,7 +88,8 @@ def self_attention():
                          (r(3, 3, 2, dtype=SINGLE), r(4, 3, 2, dtype=SINGLE)), (r(2, 3, 2), garbage)),
         "head_weights causal": (weights(2, True), (r(4, 3, 4), r(4, 3, 4)), (r(1, 3, 2), r(4, 3, 2))),
         "head_weights more queries": (weights(1, True), (r(6, 3, 3), r(4, 3, 3))),
-        "scaled_dot_product_attention": (attention, (r(3, 3, 4), r(4, 3, 4), r(4, 3, 6)), (r(2, 3, 2), garbage, garbage.clone())),
+        "scaled_dot_product_attention": (attention, (r(3, 3, 4), r(4, 3, 4), r(4, 3, 6)),
+                                         (r(2, 3, 2), garbage, garbage.clone())),
     }
 
 
