@@ -68,7 +68,9 @@ void for_each_head(const Sizes& sizes, const Lengths& lengths, const F& f) {
     const Index b = i / sizes.heads, h = i % sizes.heads;
     const Index key =
         sizes.batch_first() ? (b * sizes.keys * sizes.heads + h) * sizes.width : i * sizes.width;
-    f(Head{i * sizes.width, key, i * sizes.queries * sizes.keys, lengths[b]});
+    // Nothing is at an offset of a tensor without elements.
+    f(Head{sizes.queries > 0 ? i * sizes.width : 0, sizes.keys > 0 ? key : 0,
+           i * sizes.queries * sizes.keys, lengths[b]});
   }
 }
 
