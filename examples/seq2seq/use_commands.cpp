@@ -97,6 +97,7 @@ Translation shown_translation(const AttendOptions& options, const Translator& tr
 }  // namespace
 
 void translate(const TranslateOptions& options) {
+  check(options.decoding);
   const Translator translator = load_translator(options.model);
   const Tokens source_kind = tokens_named(translator.config.source_tokens);
   const Tokens target_kind = tokens_named(translator.config.target_tokens);
@@ -117,6 +118,7 @@ void translate(const TranslateOptions& options) {
 }
 
 void evaluate(const EvaluateOptions& options) {
+  check(options.decoding);
   const Translator translator = load_translator(options.model);
   const std::vector<TextPair> pairs = pairs_for(options, translator.config);
   const Metrics metrics = evaluate(translator, pairs, options.decoding).metrics;
@@ -127,6 +129,7 @@ void evaluate(const EvaluateOptions& options) {
 }
 
 void attend(const AttendOptions& options) {
+  check(options.decoding);
   const Translator translator = load_translator(options.model);
   check_text(options.line, "the source line");
   const Sentence source = tokenize(options.line, tokens_named(translator.config.source_tokens));
