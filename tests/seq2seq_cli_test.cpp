@@ -27,7 +27,7 @@ TEST_CASE("train, translate, evaluate and attend") {
   CHECK(translated.status == 0);
   CHECK(std::ranges::count(translated.out, '\n') == 4);
   CHECK(contains(translated.out, "\n\n"));
-  CHECK(contains(translated.err, "1 source tokens are unknown to the model"));
+  CHECK(contains(translated.err, "1 source token is unknown to the model, read as <unk>"));
   CHECK(contains(translated.err, ": x\n"));
   CHECK(shop.run({"translate", "--model", model}, "ab\n").out ==
         translated.out.substr(0, translated.out.find('\n') + 1));
@@ -60,7 +60,7 @@ TEST_CASE("no input gives no output") {
 TEST_CASE("bad usage is status 2 and tells what there is") {
   const Workshop shop;
   require_error(shop.run({}), 2, "train, translate, evaluate, attend");
-  require_error(shop.run({"fly"}), 2, "train, translate, evaluate, attend");
+  require_error(shop.run({"fly"}), 2, "`fly` is no command; there is train");
   require_error(shop.run(shop.tiny("run", {"--beam", "5"})), 2, "--hidden");
   require_error(shop.run(shop.tiny("run", {"--cell", "zebra"})), 2,
                 "there is rnn, rnn-relu, gru, lstm");

@@ -165,10 +165,13 @@ std::vector<std::string> option_names(const CLI::App& command) {
   return names;
 }
 
-[[noreturn]] void fail_usage(const CLI::App& app, const CLI::ParseError& error) {
+[[noreturn]] void fail_usage(const CLI::App& app, const CLI::ParseError& error,
+                             const std::string& first) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   if (chosen.empty()) {
-    throw UsageError("which command? There is train, translate, evaluate, attend; see --help");
+    throw UsageError(fmt::format(
+        "{}; there is train, translate, evaluate, attend; see --help",
+        first.empty() ? "no command was given" : fmt::format("`{}` is no command", first)));
   }
   const CLI::App& command = *chosen.front();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) {
@@ -198,7 +201,7 @@ void run(int argc, const char* const* argv) {
   } catch (const CLI::Success& success) {
     app.exit(success);  // prints the help
   } catch (const CLI::ParseError& error) {
-    fail_usage(app, error);
+    fail_usage(app, error, argc > 1 ? argv[1] : "");
   }
 }
 

@@ -34,14 +34,16 @@ void warn_of_unknown(const Translator& translator, std::span<const Sentence> sou
     if (listed++ == shown) break;
     list += (list.empty() ? "" : ", ") + visible(token);
   }
-  warn(fmt::format("{} source tokens are unknown to the model and were read as <unk>: {}{}", count,
+  warn(fmt::format("{} unknown to the model, read as <unk>: {}{}",
+                   count == 1 ? "1 source token is" : fmt::format("{} source tokens are", count),
                    list, unknown.size() > shown ? ", …" : ""));
 }
 
 void warn_of_unfinished(std::span<const Translation> translations) {
   std::size_t count = 0;
   for (const Translation& translation : translations) count += translation.finished ? 0 : 1;
-  if (count > 0) warn(fmt::format("{} translations were cut at the length limit", count));
+  if (count == 1) warn("1 translation was cut at the length limit");
+  if (count > 1) warn(fmt::format("{} translations were cut at the length limit", count));
 }
 
 // All lines at once, so that nothing is written when one of them is bad; a person who types gets an
