@@ -121,3 +121,25 @@ TEST_CASE("a resume may change limits, patience and threads, and nothing else") 
   CHECK(contains(message_of_change("task", "copy"), "--task"));
   CHECK(contains(message_of_change("learning-rate", 0.5), "--learning-rate 0.5"));
 }
+
+TEST_CASE("options that belong to another mechanism are usage errors, ranges come first") {
+  const auto message = [](const Json& more) {
+    Json given{{"task", "reverse"}};
+    given.update(more);
+    return message_of([&] { make_config(given); });
+  };
+  CHECK(
+      contains(message({{"architecture", "transformer"}, {"heads", 0}}), "--heads must be from 1"));
+  CHECK(contains(message({{"heads", 2}}), "--heads is for"));
+  CHECK(contains(message({{"fixed-sharpening", true}}), "--attention content"));
+  CHECK(contains(message({{"window", 3}}), "--alignment local-m"));
+  CHECK(contains(message({{"temperature", 0.5}}), "hard-gumbel"));
+  CHECK(contains(message({{"reward", "token"}}), "hard-reinforce"));
+  CHECK(contains(message({{"attention", "dot"}, {"decoder-hidden", 5}}), "--attention general"));
+  CHECK(contains(message({{"momentum", 0.9}}), "--optimizer sgd"));
+  CHECK(contains(message({{"schedule", "inverse-sqrt"}}), "--warmup"));
+  CHECK(contains(message({{"warmup", 5}}), "--schedule"));
+  const Config cosine =
+      make_config({{"task", "reverse"}, {"schedule", "cosine"}, {"warmup", 100}, {"steps", 12}});
+  CHECK(contains(message_of([&] { check_schedule(cosine, 12); }), "--warmup 100"));
+}

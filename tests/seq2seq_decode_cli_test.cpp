@@ -41,7 +41,10 @@ TEST_CASE("every kind of model trains, translates and is evaluated from the comm
               .status == 0);
     const Result attended = shop.run({"attend", "--model", model, "abb"});
     CHECK(attended.status == 0);
-    if (kind[1] == "none") CHECK(contains(attended.err, "attends to nothing"));
+    if (kind[1] != "none") continue;
+    CHECK(contains(attended.err, "attends to nothing"));
+    require_error(shop.run({"translate", "--model", model, "--replace-unknown"}, "ab\n"), 2,
+                  "trained with --attention none");
   }
 }
 
@@ -99,4 +102,8 @@ TEST_CASE("a given translation is shown with its probability") {
   CHECK(result.status == 0);
   CHECK(lines_of(result.out).front() == "bba");
   CHECK(contains(result.out, "log probability -"));
+  const Result empty = shop.run({"attend", "--model", model, "abb", "--target", ""});
+  CHECK(lines_of(empty.out).front().empty());
+  CHECK(contains(shop.run({"attend", "--model", model, "abb", "--target", "bxa"}).err,
+                 "`x` is unknown"));
 }

@@ -196,11 +196,13 @@ TEST_CASE("options of decoding that cannot be are usage errors") {
   CHECK(contains(message({.beam = 0}), "--beam"));
   CHECK(contains(message({.beam = 2, .n_best = 3}), "--n-best"));
   CHECK(contains(message({.beam = 2, .sample = true}), "--sample"));
-  CHECK(contains(message({.length_penalty = -1}), "--length-penalty"));
-  CHECK(contains(message({.coverage_penalty = -1}), "--coverage-penalty"));
-  CHECK(contains(message({.temperature = 0}), "--temperature"));
-  CHECK(contains(message({.top_k = -1}), "--top-k"));
-  CHECK(contains(message({.top_p = 0}), "--top-p"));
+  CHECK(contains(message({.beam = 2, .length_penalty = -1}), "--length-penalty must"));
+  CHECK(contains(message({.beam = 2, .coverage_penalty = -1}), "--coverage-penalty must"));
+  CHECK(contains(message({.sample = true, .temperature = 0}), "--temperature must"));
+  CHECK(contains(message({.sample = true, .top_k = -1}), "--top-k must"));
+  CHECK(contains(message({.sample = true, .top_p = 0}), "--top-p must"));
+  CHECK(contains(message({.length_penalty = 1}), "a --beam above 1"));
+  CHECK(contains(message({.top_k = 3}), "for --sample"));
 }
 
 TEST_CASE("a model that PyTorch trained and saved gives PyTorch's translations") {

@@ -141,7 +141,7 @@ TEST_CASE("token kinds have names") {
   CHECK(tokens_named("chars") == Tokens::chars);
   for (const Tokens kind : {Tokens::words, Tokens::chars})
     CHECK(tokens_named(name_of(kind)) == kind);
-  CHECK(contains(message_of([] { tokens_named("bytes"); }), "words or chars"));
+  CHECK(contains(message_of([] { tokens_named("bytes"); }), "words, chars or codepoints"));
 }
 
 TEST_CASE("lines end at LF or CRLF, in all or some lines, the last one anyhow") {
@@ -236,4 +236,14 @@ TEST_CASE("tokens are shown without harm") {
   CHECK(visible("a\x7F\u0085") == "a␡\uFFFD");
   CHECK(visible("a\xFF") == "a\uFFFD");
   CHECK(visible("").empty());
+}
+
+TEST_CASE("code points stand by themselves, and join to the same line") {
+  const std::string line = " \u0905\u0902\u0915\u0928 e\u0301 ";  // अंकन, a letter with a mark
+  const Sentence points = tokenize(line, Tokens::codepoints);
+  CHECK(points.size() == 7);
+  CHECK(points[1] == "\u0902");
+  CHECK(tokenize(line, Tokens::chars).size() == 5);
+  CHECK(tokenize(join(points, Tokens::codepoints), Tokens::codepoints) == points);
+  CHECK(tokens_named(name_of(Tokens::codepoints)) == Tokens::codepoints);
 }

@@ -168,6 +168,7 @@ TEST_CASE("so does one with more to remember") {
                        {{"accumulate", 2}, {"batch", 3}},
                        {{"scheduled-sampling", 0.5}},
                        {{"alignment", "hard-reinforce"}, {"threads", 2}},
+                       {{"alignment", "hard-reinforce"}, {"threads", 4}, {"batch", 2}},
                        {{"alignment", "hard-gumbel"}, {"cell", "lstm"}}};
   for (const Json& some : more) {
     CAPTURE(some.dump());

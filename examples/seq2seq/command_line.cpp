@@ -41,19 +41,22 @@ std::string check_unsigned(const std::string& text) {
                      std::numeric_limits<std::uint64_t>::max());
 }
 
+// Every option that has a default; for tasks those that differ.
 std::string defaults_footer() {
-  const Config task = make_config({{"task", "copy"}});
-  const Config files = make_config({{"train", "-"}, {"dev", "-"}});
-  const auto own = [](const Config& config) {
-    return fmt::format("hidden {}, dropout {}, label smoothing {}, learning rate {}, patience {}",
-                       config.hidden, config.dropout, config.label_smoothing, config.learning_rate,
-                       config.patience);
-  };
-  return fmt::format(
-      "Defaults: cell {}, attention {}, layers {}, embedding {}, batch {}, seed {}, threads {}.\n"
-      "Files: words, {}, epochs {}.\nTasks: {}, steps {}.",
-      files.cell, files.attention, files.layers, files.embedding, files.batch, files.seed,
-      files.threads, own(files), files.epochs, own(task), task.steps);
+  const auto files = to_json(make_config({{"train", "-"}, {"dev", "-"}}));
+  const auto task = to_json(make_config({{"task", "copy"}}));
+  std::string all, different;
+  for (const auto& [name, value] : files.items()) {
+    if (name == "task" || name == "train" || name == "dev") continue;
+    const auto shown = [](const auto& json) {
+      return json.is_string() ? json.template get<std::string>() : json.dump();
+    };
+    all += fmt::format("{}{} {}", all.empty() ? "" : ", ", name, shown(value));
+    if (task[name] == value) continue;
+    different += fmt::format("{}{} {}", different.empty() ? "" : ", ", name, shown(task[name]));
+  }
+  return fmt::format("Defaults for files: {}.\nDefaults for tasks where they differ: {}.", all,
+                     different);
 }
 
 // Binds the options of the configuration; `given` collects those that were used.
@@ -106,8 +109,10 @@ CLI::Option* add_model(CLI::App& command, std::filesystem::path& model) {
 }
 
 void add_decoding(CLI::App& command, DecodeOptions& options) {
-  command.add_option("--beam", options.beam, "hypotheses that a search keeps; 1: greedily");
-  command.add_option("--length-penalty", options.length_penalty, "of the beam; 0: none");
+  command.add_option("--beam", options.beam,
+                     "hypotheses that a search keeps; 1, the default: greedily");
+  command.add_option("--length-penalty", options.length_penalty,
+                     "of the beam, 0.6 by default; 0: none");
   command.add_option("--coverage-penalty", options.coverage_penalty,
                      "of the beam, for source tokens that nothing looked at; 0: none");
   command.add_flag("--replace-unknown", options.replace_unknown,
@@ -185,7 +190,7 @@ std::vector<std::string> option_names(const CLI::App& command) {
 }  // namespace
 
 void run(int argc, const char* const* argv) {
-  CLI::App app("Recurrent encoder-decoders with attention: train one, use it, look into it.",
+  CLI::App app("Encoder-decoders with every kind of attention: train one, use it, look into it.",
                "seq2seq");
   app.require_subcommand(1);
   TrainCommand train_command(app);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -37,7 +38,7 @@ void evaluate(const EvaluateOptions& options);
 struct AttendOptions {
   std::filesystem::path model;
   std::string line;
-  std::string target;  // to show instead of a translation, if any
+  std::optional<std::string> target;  // to show instead of a translation
   DecodeOptions decoding;
 };
 void attend(const AttendOptions& options);

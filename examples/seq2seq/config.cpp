@@ -121,6 +121,23 @@ void check_model(const Config& config) {
           "--decoder {} needs an attention, not --attention none", config.decoder);
   require(!attends || config.fixed_vector == usual.fixed_vector,
           "--fixed-vector is for --attention none");
+  require(config.heads == usual.heads, "--heads is for --architecture transformer");
+  require(!config.fixed_sharpening || config.attention == "content",
+          "--fixed-sharpening is for --attention content");
+  require(config.window == usual.window || config.alignment.starts_with("local"),
+          "--window is for --alignment local-m and local-p");
+  require(config.temperature == usual.temperature || config.alignment == "hard-gumbel",
+          "--temperature is for --alignment hard-gumbel");
+  require((config.entropy == usual.entropy && config.reward == usual.reward) ||
+              config.alignment == "hard-reinforce",
+          "--entropy and --reward are for --alignment hard-reinforce");
+  const bool compares = config.attention == "content" || config.attention == "dot" ||
+                        config.attention == "scaled-dot";
+  require(
+      !compares || config.decoder_hidden == 0 || config.decoder_hidden == 2 * config.hidden,
+      "--attention {} compares states of --decoder-hidden {} with annotations of twice --hidden, "
+      "{}: leave out --decoder-hidden or use --attention general",
+      config.attention, config.decoder_hidden, 2 * config.hidden);
 }
 
 }  // namespace
@@ -141,7 +158,7 @@ Config config_from_json(const nlohmann::ordered_json& json) {
     if (!read(json, name, member)) return;
     ++options;
     if constexpr (std::is_same_v<decltype(member), std::string&>) {
-      if (choices.size() == 0 || member.empty()) return;
+      if (choices.size() == 0 || (member.empty() && name == "task")) return;
       if (std::ranges::find(choices, member) == choices.end()) {
         fail("`{}` of the configuration cannot be \"{}\"", name, member);
       }
@@ -169,9 +186,6 @@ Config resumed_config(const Config& saved, const nlohmann::ordered_json& given) 
 }
 
 void check(const Config& config) {
-  check_source(config);
-  check_model(config);
-  check_optimization(config);
   constexpr Index many = 1'000'000'000;
   require_range("layers", config.layers, 1, 64);
   require_range("hidden", config.hidden, 1, 65536);
@@ -195,6 +209,17 @@ void check(const Config& config) {
   require_share("entropy", config.entropy);
   require_positive("learning-rate", config.learning_rate, 1);
   require_positive("temperature", config.temperature, 100);
+  check_source(config);
+  check_model(config);
+  check_optimization(config);
+}
+
+void check_schedule(const Config& config, Index step_limit) {
+  require(
+      config.schedule != "cosine" || config.warmup < step_limit,
+      "--schedule cosine needs more steps than --warmup {}, and this run has {}: give a smaller "
+      "--warmup or more --steps or --epochs",
+      config.warmup, step_limit);
 }
 
 }  // namespace regrad::seq2seq

@@ -62,8 +62,10 @@ void visit_options(AnyConfig& c, Visit&& visit) {
   visit("task", c.task, Choices{"copy", "reverse"}, "synthetic task on words of letters");
   visit("train", c.train, Choices{}, "TSV file to train on: source<TAB>target");
   visit("dev", c.dev, Choices{}, "TSV file that decides which model is best and when to stop");
-  visit("source-tokens", c.source_tokens, Choices{"words", "chars"}, "what a source consists of");
-  visit("target-tokens", c.target_tokens, Choices{"words", "chars"}, "what a target consists of");
+  visit("source-tokens", c.source_tokens, Choices{"words", "chars", "codepoints"},
+        "what a source consists of");
+  visit("target-tokens", c.target_tokens, Choices{"words", "chars", "codepoints"},
+        "what a target consists of");
   visit("architecture", c.architecture, Choices{"recurrent", "transformer"}, "kind of model");
   visit("cell", c.cell, Choices{"rnn", "rnn-relu", "gru", "lstm"}, "recurrent cell");
   visit("layers", c.layers, Choices{}, "layers of the encoder; of a transformer, on either side");
@@ -129,5 +131,7 @@ Config resumed_config(const Config& saved, const nlohmann::ordered_json& given);
 // Throws Error, naming the option, for a value that cannot work; UsageError for options that do not
 // go together.
 void check(const Config& config);
+// Throws UsageError for a schedule that does not fit the length of the run, in steps; 0: no limit.
+void check_schedule(const Config& config, Index step_limit);
 
 }  // namespace regrad::seq2seq

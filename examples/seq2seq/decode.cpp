@@ -109,27 +109,54 @@ std::vector<double> negative_log_likelihoods(const Var& logits, const Batch& bat
   return nll;
 }
 
+template <class... Args>
+void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+  if (!condition) throw UsageError(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// What the options ask of the model.
+void check_for(const Translator& translator, const DecodeOptions& options) {
+  check(options);
+  const Config& config = translator.config;
+  const bool attends = config.attention != "none" || config.architecture == "transformer";
+  require(
+      attends || !options.replace_unknown,
+      "--replace-unknown needs a model that attends; this one was trained with --attention none");
+  require(
+      attends || options.coverage_penalty == 0,
+      "--coverage-penalty needs a model that attends; this one was trained with --attention none");
+}
+
 }  // namespace
 
 void check(const DecodeOptions& options) {
-  const auto require = [](bool condition, std::string_view message) {
-    if (!condition) throw UsageError(std::string(message));
-  };
-  require(options.beam >= 1 && options.beam <= 10'000, "--beam must be from 1 to 10000");
+  const DecodeOptions usual;
+  require(options.beam >= 1 && options.beam <= 10'000, "--beam must be from 1 to 10000, not {}",
+          options.beam);
   require(options.n_best >= 1 && options.n_best <= options.beam,
-          "--n-best must be from 1 to the width of the --beam");
+          "--n-best must be from 1 to the --beam's {}, not {}", options.beam, options.n_best);
   require(!options.sample || options.beam == 1, "--sample draws one translation: leave out --beam");
-  require(options.length_penalty >= 0, "--length-penalty must be at least 0");
-  require(options.coverage_penalty >= 0, "--coverage-penalty must be at least 0");
-  require(options.temperature > 0, "--temperature must be above 0");
-  require(options.top_k >= 0, "--top-k must be at least 0, which means all");
-  require(options.top_p > 0 && options.top_p <= 1, "--top-p must be above 0 and at most 1");
+  require(options.length_penalty >= 0 && options.length_penalty <= 100,
+          "--length-penalty must be from 0 to 100, not {}", options.length_penalty);
+  require(options.coverage_penalty >= 0 && options.coverage_penalty <= 100,
+          "--coverage-penalty must be from 0 to 100, not {}", options.coverage_penalty);
+  require(options.temperature > 0 && options.temperature <= 1000,
+          "--temperature must be above 0 and at most 1000, not {}", options.temperature);
+  require(options.top_k >= 0, "--top-k must be at least 0, which means all, not {}", options.top_k);
+  require(options.top_p > 0 && options.top_p <= 1, "--top-p must be above 0 and at most 1, not {}",
+          options.top_p);
+  require(options.beam > 1 || (options.length_penalty == usual.length_penalty &&
+                               options.coverage_penalty == usual.coverage_penalty),
+          "--length-penalty and --coverage-penalty are for a --beam above 1");
+  require(options.sample || (options.temperature == usual.temperature &&
+                             options.top_k == usual.top_k && options.top_p == usual.top_p),
+          "--temperature, --top-k and --top-p are for --sample");
 }
 
 std::vector<std::vector<Translation>> translate_n_best(const Translator& translator,
                                                        std::span<const Sentence> sources,
                                                        const DecodeOptions& options) {
-  check(options);
+  check_for(translator, options);
   std::vector<std::vector<Translation>> translations(sources.size(), {Translation()});
   std::vector<Example> examples;
   std::vector<std::size_t> places;  // of the examples among the sources
@@ -182,7 +209,7 @@ HeatMap heat_map(const Sentence& source, const Translation& translation) {
 std::optional<Evaluation> evaluate(const Translator& translator, const std::vector<TextPair>& pairs,
                                    const DecodeOptions& options,
                                    const std::function<bool()>& stop) {
-  check(options);
+  check_for(translator, options);
   const std::vector<Example> examples = encode(pairs, translator.source, translator.target);
   Evaluation evaluation;
   evaluation.hypotheses.resize(pairs.size());

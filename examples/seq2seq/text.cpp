@@ -33,6 +33,12 @@ Sentence words_of(std::string_view line) {
   return words;
 }
 
+Sentence code_points(std::string_view text) {
+  Sentence points;
+  while (!text.empty()) points.emplace_back(take_code_point(text).bytes);
+  return points;
+}
+
 struct Format {
   std::string_view start, name, mend;
 };
@@ -60,14 +66,19 @@ void check_format(std::string_view first_line, std::string_view where) {
 Tokens tokens_named(std::string_view name) {
   if (name == "words") return Tokens::words;
   if (name == "chars") return Tokens::chars;
-  fail("tokens: '{}' is not known; choose words or chars", name);
+  if (name == "codepoints") return Tokens::codepoints;
+  fail("tokens: '{}' is not known; choose words, chars or codepoints", name);
 }
 
-std::string_view name_of(Tokens kind) { return kind == Tokens::words ? "words" : "chars"; }
+std::string_view name_of(Tokens kind) {
+  if (kind == Tokens::words) return "words";
+  return kind == Tokens::chars ? "chars" : "codepoints";
+}
 
 Sentence tokenize(std::string_view line, Tokens kind) {
   check_text(line, "text");
-  return kind == Tokens::words ? words_of(line) : grapheme_clusters(trimmed(line));
+  if (kind == Tokens::words) return words_of(line);
+  return kind == Tokens::chars ? grapheme_clusters(trimmed(line)) : code_points(trimmed(line));
 }
 
 std::string join(const Sentence& tokens, Tokens kind) {

@@ -18,9 +18,12 @@ using Sentence = std::vector<std::string>;  // its tokens
 // chars: what a reader takes for one character, the extended grapheme clusters of UAX 29: a letter
 //        and its combining marks are one token. Blanks within the line are tokens too; those at its
 //        ends are dropped. Text is not normalised: composed and decomposed letters differ.
-enum class Tokens { words, chars };
+// codepoints: as chars, but each code point by itself: in scripts whose clusters are syllables,
+// such
+//        as Devanagari, there are many clusters, each of them rare.
+enum class Tokens { words, chars, codepoints };
 
-// "words" or "chars"; throws Error for any other name.
+// "words", "chars" or "codepoints"; throws Error for any other name.
 Tokens tokens_named(std::string_view name);
 std::string_view name_of(Tokens kind);
 

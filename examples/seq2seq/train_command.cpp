@@ -24,6 +24,7 @@ Run new_run(const TrainOptions& options, const RunFiles& files) {
   const Config config = make_config(options.given);
   require_no_run(files);
   TrainingData data = make_training_data(config);
+  check_schedule(config, step_limit(config, data.steps_per_evaluation));
   Translator translator(config, data.source, data.target);
   translator.longest_target = data.longest_target;
   return {std::move(translator), std::move(data), std::nullopt};

@@ -184,7 +184,7 @@ void Trainer::save_last() {
   average_.save(content);
   Json training{{"state", to_json(state_)}, {"fingerprint", data_.fingerprint}};
   for (const Reinforce& reinforce : reinforce_) {
-    if (reinforce.baseline()) training["baselines"].push_back(*reinforce.baseline());
+    training["baselines"].push_back(reinforce.baseline() ? Json(*reinforce.baseline()) : Json());
   }
   content.metadata[training_key] = training.dump();
   save_safetensors(files_.last, content);
@@ -201,11 +201,12 @@ void Trainer::resume(const SafeTensors& last) {
       !(translator_.target == data_.target)) {
     fail("--train or --dev has changed since the run began: restore them or train anew");
   }
-  std::vector<double> baselines;
+  std::vector<std::optional<double>> baselines;  // of each part that had something to do
   for (const Json& baseline : training.value("baselines", Json::array())) {
-    if (!baseline.is_number())
+    if (!baseline.is_number() && !baseline.is_null()) {
       fail("the metadata `{}` has a baseline that is no number", training_key);
-    baselines.push_back(baseline.get<double>());
+    }
+    baselines.push_back(baseline.is_null() ? std::nullopt : std::optional(baseline.get<double>()));
   }
   state_ = state_from_json(training["state"]);
   load_optimizer(*optimizer_, last);

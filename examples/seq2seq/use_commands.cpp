@@ -88,12 +88,17 @@ void write_translations(const std::vector<Translation>& ranked, Tokens kind, boo
 
 Translation shown_translation(const AttendOptions& options, const Translator& translator,
                               const Sentence& source) {
-  if (options.target.empty()) {
-    return translate(translator, {&source, 1}, options.decoding).front();
+  if (!options.target) return translate(translator, {&source, 1}, options.decoding).front();
+  check_text(*options.target, "the target line");
+  const Sentence target = tokenize(*options.target, tokens_named(translator.config.target_tokens));
+  for (const std::string& token : target) {
+    if (translator.target.contains(token)) continue;
+    warn(
+        fmt::format("`{}` is unknown to the model, which never writes it: its probability is that "
+                    "of <unk>",
+                    visible(token)));
   }
-  check_text(options.target, "the target line");
-  return force(translator, source,
-               tokenize(options.target, tokens_named(translator.config.target_tokens)));
+  return force(translator, source, target);
 }
 
 }  // namespace
@@ -139,7 +144,7 @@ void attend(const AttendOptions& options) {
   const Translation translation = shown_translation(options, translator, source);
   const std::size_t columns = terminal_columns(Stream::out);
   std::cout << join(translation.tokens, tokens_named(translator.config.target_tokens)) << "\n";
-  if (!options.target.empty()) fmt::print("log probability {:.4f}\n", translation.log_probability);
+  if (options.target) fmt::print("log probability {:.4f}\n", translation.log_probability);
   if (translation.weights.rank() < 2) {
     warn("the model attends to nothing (--attention none): there are no weights to show");
   } else {
