@@ -82,7 +82,7 @@ TEST_CASE("map applies the operation that it is told") {
   CHECK(at(Unary::tanh, 0) == doctest::Approx(std::tanh(0.25)).epsilon(1e-14));
   CHECK(at(Unary::sigmoid, 1) == doctest::Approx(1 / (1 + std::exp(-4))).epsilon(1e-14));
   CHECK(map(Unary::relu, tensor({-2, 0, 3})).to_vector() == std::vector<double>{0, 0, 3});
-  CHECK(map(Unary::positive, tensor({-2, 0, 3})).to_vector() == std::vector<double>{0, 0, 1});
+  CHECK(map(Unary::sign, tensor({-2, 0, 3})).to_vector() == std::vector<double>{-1, 0, 1});
 }
 
 TEST_CASE("affine scales and shifts") {

@@ -120,12 +120,11 @@ TEST_CASE_TEMPLATE("the functions at 0, infinity and NaN", T, float, double) {
     T odd = std::bit_cast<T>(static_cast<Word>(std::bit_cast<Word>(nan) | Word{1} << bit));
     for (int i = 0; i <= static_cast<int>(Unary::gelu); ++i) {
       auto op = static_cast<Unary>(i);
-      if (op == Unary::positive || op == Unary::sign) continue;
+      if (op == Unary::sign) continue;
       INFO("operation ", static_cast<int>(op), ", bit ", bit);
       REQUIRE(std::isnan(mapped(op, odd)));
       REQUIRE(std::isnan(mapped(op, -odd)));
     }
-    REQUIRE(mapped(Unary::positive, odd) == 0);
     REQUIRE(mapped(Unary::sign, odd) == 0);
   }
   struct Case {
@@ -141,7 +140,6 @@ TEST_CASE_TEMPLATE("the functions at 0, infinity and NaN", T, float, double) {
                         {Unary::tanh, 1, -1, zero, -zero},
                         {Unary::sigmoid, 1, zero, T(0.5), T(0.5)},
                         {Unary::relu, inf, zero, zero, -zero},
-                        {Unary::positive, 1, zero, zero, zero},
                         {Unary::abs, inf, inf, zero, zero},
                         {Unary::sign, 1, -1, zero, zero},
                         {Unary::rsqrt, zero, nan, inf, -inf},
@@ -213,8 +211,6 @@ TEST_CASE_TEMPLATE("the functions at huge and tiny numbers", T, float, double) {
     CHECK(mapped(Unary::sigmoid, -x) == T(0.5));
     CHECK(mapped(Unary::relu, x) == x);
     CHECK(mapped(Unary::relu, -x) == 0);
-    CHECK(mapped(Unary::positive, x) == 1);
-    CHECK(mapped(Unary::positive, -x) == 0);
     CHECK(error_in_ulps(mapped(Unary::sqrt, x), std::sqrt(static_cast<long double>(x))) <= 0.5);
     CHECK(std::isnan(mapped(Unary::log, -x)));
     for (Unary op : {Unary::expm1, Unary::log1p, Unary::sin}) {

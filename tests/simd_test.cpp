@@ -43,7 +43,6 @@ TEST_CASE_TEMPLATE("each element of map has one value wherever it stands", T, fl
   check(Unary::neg, any, [](Number x) { return -x; });
   check(Unary::abs, any, [](Number x) { return std::fabs(x); });
   check(Unary::sign, any, [](Number x) { return x > 0 ? 1.0L : -1.0L; });
-  check(Unary::positive, any, [](Number x) { return x > 0 ? 1.0L : 0.0L; });
   check(Unary::relu, any, [](Number x) { return std::max(x, 0.0L); });
   check(Unary::square, any, [](Number x) { return x * x; });
   check(Unary::sqrt, positive, [](Number x) { return std::sqrt(x); });
@@ -81,6 +80,7 @@ TEST_CASE_TEMPLATE("each element of zip has one value wherever it stands", T, fl
                                                                : 1; }},
       {Binary::leaky_relu, [](Number a, Number b) { return a > 0 ? a : a * b; }},
       {Binary::elu, [](Number a, Number b) { return a > 0 ? a : std::expm1(a) * b; }},
+      {Binary::relu_backward, [](Number a, Number b) { return b > 0 ? a : 0; }},
       {Binary::greater, [](Number a, Number b) -> Number { return a > b; }},
       {Binary::greater_equal, [](Number a, Number b) -> Number { return a >= b; }},
       {Binary::less, [](Number a, Number b) -> Number { return a < b; }},

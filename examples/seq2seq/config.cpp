@@ -131,10 +131,9 @@ void check_model(const Config& config) {
   require((config.entropy == usual.entropy && config.reward == usual.reward) ||
               config.alignment == "hard-reinforce",
           "--entropy and --reward are for --alignment hard-reinforce");
-  const bool compares = config.attention == "content" || config.attention == "dot" ||
-                        config.attention == "scaled-dot";
   require(
-      !compares || config.decoder_hidden == 0 || config.decoder_hidden == 2 * config.hidden,
+      !compares_sizes(config) || config.decoder_hidden == 0 ||
+          config.decoder_hidden == 2 * config.hidden,
       "--attention {} compares states of --decoder-hidden {} with annotations of twice --hidden, "
       "{}: leave out --decoder-hidden or use --attention general",
       config.attention, config.decoder_hidden, 2 * config.hidden);
@@ -212,6 +211,11 @@ void check(const Config& config) {
   check_source(config);
   check_model(config);
   check_optimization(config);
+}
+
+bool compares_sizes(const Config& config) {
+  const std::string& score = config.attention;
+  return score == "content" || score == "dot" || score == "scaled-dot";
 }
 
 void check_schedule(const Config& config, Index step_limit) {

@@ -131,6 +131,8 @@ Config resumed_config(const Config& saved, const nlohmann::ordered_json& given);
 // Throws Error, naming the option, for a value that cannot work; UsageError for options that do not
 // go together.
 void check(const Config& config);
+// Whether the score compares states and annotations as they are, so that their sizes must be equal.
+bool compares_sizes(const Config& config);
 // Throws UsageError for a schedule that does not fit the length of the run, in steps; 0: no limit.
 void check_schedule(const Config& config, Index step_limit);
 

@@ -27,20 +27,19 @@ std::vector<Index> limits(const Translator& translator, const Lengths& source) {
 }
 
 // [V]: added to logits, keeps out of a translation what no text contains.
-Tensor forbidden(Index vocabulary, DType dtype, bool allow_unknown) {
+Tensor forbidden(std::size_t vocabulary, bool allow_unknown) {
   constexpr double never = -1e30;  // finite, so that no difference of logits is a NaN
-  std::vector<double> shift(static_cast<std::size_t>(vocabulary), 0);
+  std::vector<double> shift(vocabulary, 0);
   for (const Id id : {Vocabulary::pad, Vocabulary::bos}) shift.at(id) = never;
   if (!allow_unknown) shift.at(Vocabulary::unk) = never;
-  return tensor(shift, {vocabulary}, dtype);
+  return tensor(shift, {static_cast<Index>(vocabulary)});
 }
 
-MakeStep constrained(MakeStep make_step, bool allow_unknown) {
+MakeStep constrained(MakeStep make_step, const Var& shift) {
   return [=](const Ids& sentences) -> DecoderStep {
     return [=, step = make_step(sentences)](const Ids& previous, DecoderState& state) {
       DecoderOutput output = step(previous, state);
-      const Index vocabulary = output.logits.shape()[-1];
-      output.logits = output.logits + forbidden(vocabulary, output.logits.dtype(), allow_unknown);
+      output.logits += shift;
       return output;
     };
   };
@@ -57,7 +56,8 @@ std::vector<std::vector<Hypothesis>> decode(const Translator& translator, const 
                                             const Lengths& lengths, const Indices& numbers,
                                             const DecodeOptions& options) {
   const Search search = translator.model->search(source, lengths);
-  const MakeStep make_step = constrained(search.make_step, options.replace_unknown);
+  const MakeStep make_step =
+      constrained(search.make_step, forbidden(translator.target.size(), options.replace_unknown));
   const DecodingOptions decoding{Vocabulary::bos, Vocabulary::eos, limits(translator, lengths)};
   if (options.beam > 1) {
     return beam_search(make_step, search.state, lengths, decoding,

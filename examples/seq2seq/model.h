@@ -15,8 +15,10 @@ namespace regrad::seq2seq {
 
 // What a model says of targets when each step is told the right tokens before it (teacher forcing).
 struct Predictions {
-  Var logits;                // [T, B, V]
-  std::vector<Var> weights;  // T times [B, S]: how much a step looks at each source position
+  Var logits;  // [T, B, V]
+  // T times [B, S]: how much a step looks at each source position; a transformer in training, which
+  // would have to compute them, has none.
+  std::vector<Var> weights;
   // hard-reinforce in training: of the positions that were drawn, [T, B] each; else empty.
   Var log_probability, entropy;
 };

@@ -9,12 +9,9 @@ bool attends(const Config& config) { return config.attention != "none"; }
 
 Index annotation_size(const Config& config) { return 2 * config.hidden; }
 
-// Cosine and dot products compare states with annotations as they are.
 Index state_size(const Config& config) {
-  const std::string& score = config.attention;
-  const bool equal = score == "content" || score == "dot" || score == "scaled-dot";
   if (config.decoder_hidden > 0) return config.decoder_hidden;
-  return equal ? annotation_size(config) : config.hidden;
+  return compares_sizes(config) ? annotation_size(config) : config.hidden;
 }
 
 bool has_context(const Config& config) {

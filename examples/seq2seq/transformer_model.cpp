@@ -43,8 +43,9 @@ Predictions TransformerModel::operator()(const Batch& batch, Rng* rng) const {
   const TransformerDecoderOutput decoded =
       decoder(placed(target_embedding(batch.target_in, batch.target_lengths), 0, rng),
               batch.target_lengths, memory, batch.source_lengths, rng);
-  const Var weights = mean(decoded.weights.back(), {1});  // [B, T, S]
   Predictions predictions{output(decoded.output), {}, {}, {}};
+  if (rng) return predictions;                            // training looks at no weights
+  const Var weights = mean(decoded.weights.back(), {1});  // [B, T, S]
   for (Index t = 0; t < batch.target_lengths.time(); ++t) {
     predictions.weights.push_back(select(weights, 1, t));
   }

@@ -18,7 +18,6 @@ struct Elementwise {
   static B neg(const B& x) { return -x; }
   static B abs(const B& x) { return xsimd::abs(x); }
   static B sign(const B& x) { return choose(x > B(T(0)), 1, 0) - choose(x < B(T(0)), 1, 0); }
-  static B positive(const B& x) { return choose(x > B(T(0)), 1, 0); }
   static B relu(const B& x) { return choose(x < B(T(0)), B(T(0)), x); }  // keeps NaN
   static B square(const B& x) { return x * x; }
   static B sqrt(const B& x) { return xsimd::sqrt(x); }
@@ -37,12 +36,13 @@ struct Elementwise {
     using Loop = void (*)(const T*, T*, Index);
     static constexpr Loop loops[] = {
         // in the order of Unary
-        each_of<copy>,     each_of<neg>,        each_of<abs>,         each_of<sign>,
-        each_of<positive>, each_of<relu>,       each_of<square>,      each_of<sqrt>,
-        each_of<rsqrt>,    each_of<reciprocal>, each_of<F::exp>,      each_of<F::expm1>,
-        each_of<F::log>,   each_of<F::log1p>,   each_of<F::sin>,      each_of<F::cos>,
-        each_of<F::tanh>,  each_of<F::sigmoid>, each_of<F::softplus>, each_of<F::log_sigmoid>,
-        each_of<F::erf>,   each_of<gelu>};
+        each_of<copy>,           each_of<neg>,        each_of<abs>,
+        each_of<sign>,           each_of<relu>,       each_of<square>,
+        each_of<sqrt>,           each_of<rsqrt>,      each_of<reciprocal>,
+        each_of<F::exp>,         each_of<F::expm1>,   each_of<F::log>,
+        each_of<F::log1p>,       each_of<F::sin>,     each_of<F::cos>,
+        each_of<F::tanh>,        each_of<F::sigmoid>, each_of<F::softplus>,
+        each_of<F::log_sigmoid>, each_of<F::erf>,     each_of<gelu>};
     static_assert(std::size(loops) == static_cast<std::size_t>(Unary::gelu) + 1);
     loops[static_cast<std::size_t>(op)](x, y, n);
   }

@@ -12,8 +12,7 @@ enum class Unary {
   copy,
   neg,
   abs,
-  sign,      // -1, 0, 1; of NaN 0
-  positive,  // 1 where x > 0, else 0
+  sign,  // -1, 0, 1; of NaN 0
   relu,
   square,
   sqrt,
