@@ -1,5 +1,6 @@
 include(CMakeFindDependencyMacro)
 find_dependency(fmt 9)
+find_dependency(Threads)
 
 # The static libraries call OpenBLAS; its name must not stay behind in the user's own settings.
 set(regrad_users_vendor "${BLA_VENDOR}")

@@ -13,9 +13,9 @@
 #include "examples/seq2seq/run_files.h"
 #include "examples/seq2seq/training_data.h"
 #include "examples/seq2seq/training_state.h"
-#include "examples/seq2seq/workers.h"
 #include "nn/optimizer.h"
 #include "nn/reinforce.h"
+#include "nn/workers.h"
 
 namespace regrad::seq2seq {
 

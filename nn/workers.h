@@ -6,12 +6,13 @@
 
 #include "autograd/gradients.h"
 
-namespace regrad::seq2seq {
+namespace regrad {
 
 // Threads that each compute the gradients of one part of a batch, and live as long as the training.
 class Workers {
  public:
-  // One part is the calling thread's own: count - 1 threads are started.
+  // One part is the calling thread's own: count - 1 threads are started. Throws Error for a count
+  // below 1.
   explicit Workers(Index count);
   ~Workers();
 
@@ -25,4 +26,4 @@ class Workers {
   std::vector<std::unique_ptr<Worker>> others_;
 };
 
-}  // namespace regrad::seq2seq
+}  // namespace regrad

@@ -1,11 +1,13 @@
-#include "examples/seq2seq/workers.h"
+#include "nn/workers.h"
 
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
 
-namespace regrad::seq2seq {
+#include "nn/sizes.h"
+
+namespace regrad {
 
 using Job = std::function<Gradients(Index)>;
 
@@ -75,6 +77,7 @@ class Workers::Worker {
 };
 
 Workers::Workers(Index count) {
+  require_size("workers", "count", count);
   for (Index part = 1; part < count; ++part) others_.push_back(std::make_unique<Worker>(part));
 }
 
@@ -95,4 +98,4 @@ Gradients Workers::sum(const Job& job) {
   return sum;
 }
 
-}  // namespace regrad::seq2seq
+}  // namespace regrad
