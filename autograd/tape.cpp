@@ -93,6 +93,19 @@ Var Tape::begin_step(const char* name, Tensor value) {
   return Var(std::move(value), serial_, node);
 }
 
+const ops::Packed* Tape::packed(const Tensor& weight, Transpose transpose, Index rows) {
+  if (!ops::are_few_rows(rows)) return nullptr;
+  const void* address = visit(
+      weight.dtype(), [&](auto zero) -> const void* { return weight.data<decltype(zero)>(); });
+  const WeightKey key{address, weight.shape()[0], weight.shape()[1], transpose};
+  const auto [known, is_new] = packed_.try_emplace(key, PackedWeight{weight});
+  PackedWeight& entry = known->second;
+  if (is_new) return nullptr;
+  if (!entry.repeated) entry.packed = ops::Packed(weight, transpose);
+  entry.repeated = true;
+  return &entry.packed;
+}
+
 void Tape::release_step(std::size_t step) {
   for (std::uint32_t e = steps_[step].first_edge; e < edges_end(step); ++e) {
     if (Pullback* pullback = std::exchange(edges_[e].pullback, nullptr)) pullback->~Pullback();

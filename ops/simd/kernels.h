@@ -114,6 +114,14 @@ struct Kernels {
   void (*additive_score_backward)(T g, const T* query, const T* key, const T* v, T* g_query,
                                   T* g_key, T* g_v, Index n);  // each adds
 
+  // A product with few rows, C = A op(B), panel by panel: panel_width columns of op(B), which is
+  // [k, n ≤ panel_width], laid row after row, filled up with zeros.
+  Index panel_width;
+  void (*pack_panel)(const T* b, Index ldb, bool transposed, Index k, Index n, T* panel);
+  // c [m, n] = a [m, k] panel, or adds it to c. Each sum runs over k in order, whatever m is.
+  void (*multiply_panel)(const T* a, Index lda, Index m, const T* panel, Index k, T* c, Index ldc,
+                         Index n, bool accumulate);
+
   void (*adam)(T* x, const T* g, T* m, T* v, Index n, const AdamConstants& c);
   void (*sgd)(T* x, const T* g, T* buffer, Index n, const SgdConstants& c);  // buffer or nullptr
   void (*adadelta)(T* x, const T* g, T* squares, T* changes, Index n, const AdadeltaConstants& c);
@@ -140,6 +148,8 @@ template <class Set, class T>
 void add_recurrent(Kernels<T>& table);
 template <class Set, class T>
 void add_attention(Kernels<T>& table);
+template <class Set, class T>
+void add_product(Kernels<T>& table);
 template <class Set, class T>
 void add_optimizer(Kernels<T>& table);
 
