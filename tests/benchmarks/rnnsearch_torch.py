@@ -26,7 +26,8 @@ def parse_arguments():
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--variant", choices=("eager", "split", "script"), default="eager")
-    parser.add_argument("--decode", type=int, metavar="BATCH", help="greedy decoding instead of training")
+    parser.add_argument("--decode", type=int, metavar="BATCH",
+                        help="greedy decoding instead of training")
     parser.add_argument("--seconds", type=float, default=8)
     return parser.parse_args()
 
