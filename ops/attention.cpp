@@ -74,10 +74,11 @@ Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& v,
     using T = decltype(zero);
     Index size = v.size();
     T* out = scores.mutable_data<T>();
-    for_each_key(lengths, [&](Index b, Index s, Index row) {
-      out[b * lengths.time() + s] = simd::kernels<T>().additive_score(
-          query.data<T>() + b * size, keys.data<T>() + row * size, v.data<T>(), size);
-    });
+    for (Index b = 0; b < lengths.batch(); ++b) {
+      simd::kernels<T>().additive_score(query.data<T>() + b * size, keys.data<T>() + b * size,
+                                        lengths.batch() * size, lengths[b], v.data<T>(),
+                                        out + b * lengths.time(), size);
+    }
   });
   return scores;
 }
@@ -90,12 +91,12 @@ void additive_score_backward(const Tensor& g, const Tensor& query, const Tensor&
     Index size = v.size();
     T *to_query = g_query.mutable_data<T>(), *to_keys = g_keys.mutable_data<T>();
     T* to_v = g_v.mutable_data<T>();
-    for_each_key(lengths, [&](Index b, Index s, Index row) {
+    for (Index b = 0; b < lengths.batch(); ++b) {
       simd::kernels<T>().additive_score_backward(
-          g.data<T>()[b * lengths.time() + s], query.data<T>() + b * size,
-          keys.data<T>() + row * size, v.data<T>(), to_query + b * size, to_keys + row * size, to_v,
-          size);
-    });
+          g.data<T>() + b * lengths.time(), query.data<T>() + b * size, keys.data<T>() + b * size,
+          lengths.batch() * size, lengths[b], v.data<T>(), to_query + b * size, to_keys + b * size,
+          to_v, size);
+    }
   });
 }
 

@@ -33,7 +33,8 @@ void multiply(Transpose a_transpose, Transpose b_transpose, Index m, Index n, In
   if (m == 0 || n == 0) return;
   if (k == 0) return beta == 0 ? clear(m, n, c, ldc) : void();
   if (a_transpose == NoTrans && are_few_rows(m)) {
-    return multiply_few_rows(a, lda, m, b, ldb, b_transpose, nullptr, n, k, beta == 1, c, ldc);
+    return multiply_few_rows(a, lda, m, b, ldb, b_transpose, nullptr, n, k,
+                             Addend<T>{.keep_c = beta == 1}, c, ldc);
   }
   use_one_thread();
   if (m == 1 && a_transpose == NoTrans) {  // one row: c = op(B)ᵀ a

@@ -69,17 +69,12 @@ namespace {
 
 template <class T>
 void multiply_rows(const Tensor& x, const Tensor& weight, Transpose transpose, const Packed* packed,
-                   bool accumulate, Tensor& y) {
-  const Index rows = rows_of(x), k = x.shape()[-1], n = y.shape()[-1];
-  const Index ldx = std::max<Index>(k, 1), ldw = std::max<Index>(weight.shape()[1], 1);
-  const Index ldy = std::max<Index>(n, 1);
-  T* out = y.mutable_data<T>();
-  if (packed) {
-    return multiply_few_rows(x.data<T>(), ldx, rows, weight.data<T>(), ldw, transpose, packed, n, k,
-                             accumulate, out, ldy);
-  }
-  gemm(NoTrans, transpose, rows, n, k, x.data<T>(), ldx, weight.data<T>(), ldw, T(accumulate), out,
-       ldy);
+                   const Tensor* bias, Tensor& y) {
+  const Index k = x.shape()[-1], n = y.shape()[-1];
+  multiply(x.data<T>(), std::max<Index>(k, 1), rows_of(x), weight.data<T>(),
+           std::max<Index>(weight.shape()[1], 1), transpose, packed, n, k,
+           Addend<T>{.bias = bias ? bias->data<T>() : nullptr}, y.mutable_data<T>(),
+           std::max<Index>(n, 1));
 }
 
 }  // namespace
@@ -95,21 +90,16 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor* bias, const P
   if (bias) require_same_dtype(x, *bias, "linear");
   const Index outputs = weight.shape()[0];
   Tensor y(x.shape().with(-1, outputs), x.dtype());
-  visit(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    T* out = y.mutable_data<T>();
-    for (Index r = 0; bias && r < rows_of(x); ++r) {
-      std::copy_n(bias->data<T>(), outputs, out + r * outputs);
-    }
-    multiply_rows<T>(x, weight, Trans, packed, bias != nullptr, y);
-  });
+  visit(x.dtype(),
+        [&](auto zero) { multiply_rows<decltype(zero)>(x, weight, Trans, packed, bias, y); });
   return y;
 }
 
 Tensor linear_backward(const Tensor& g, const Tensor& weight, const Packed* packed) {
   Tensor g_x(g.shape().with(-1, weight.shape()[1]), g.dtype());
-  visit(g.dtype(),
-        [&](auto zero) { multiply_rows<decltype(zero)>(g, weight, NoTrans, packed, false, g_x); });
+  visit(g.dtype(), [&](auto zero) {
+    multiply_rows<decltype(zero)>(g, weight, NoTrans, packed, nullptr, g_x);
+  });
   return g_x;
 }
 

@@ -17,6 +17,17 @@ const T* at(const T* b, Index ldb, Transpose transpose, Index k, Index n) {
   return transpose == Trans ? b + n * ldb + k : b + k * ldb + n;
 }
 
+template <class T>
+void start_with(Addend<T> addend, Index m, Index n, T* c, Index ldc) {
+  for (Index i = 0; i < m && !addend.keep_c; ++i) {
+    if (addend.bias) {
+      std::copy_n(addend.bias, n, c + i * ldc);
+    } else {
+      std::fill_n(c + i * ldc, n, T(0));
+    }
+  }
+}
+
 }  // namespace
 
 Packed::Packed(const Tensor& b, Transpose transpose) {
@@ -37,12 +48,10 @@ Packed::Packed(const Tensor& b, Transpose transpose) {
 
 template <class T>
 void multiply_few_rows(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,
-                       const Packed* packed, Index n, Index k, bool accumulate, T* c, Index ldc) {
+                       const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc) {
+  if (k == 0) return start_with(addend, m, n, c, ldc);
   const auto& kernels = simd::kernels<T>();
   const Index width = kernels.panel_width;
-  if (k == 0 && !accumulate) {
-    for (Index i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, T(0));
-  }
   alignas(64) T scratch[block * widest_panel];
   for (Index k0 = 0; k0 < k; k0 += block) {
     const Index rows = std::min(block, k - k0);
@@ -55,17 +64,34 @@ void multiply_few_rows(const T* a, Index lda, Index m, const T* b, Index ldb, Tr
         kernels.pack_panel(at(b, ldb, transpose, k0, j), ldb, transpose == Trans, rows, columns,
                            scratch);
       }
-      kernels.multiply_panel(a + k0, lda, m, panel, rows, c + j, ldc, columns,
-                             accumulate || k0 > 0);
+      const T* bias = addend.bias && k0 == 0 ? addend.bias + j : nullptr;
+      kernels.multiply_panel(a + k0, lda, m, panel, rows, c + j, ldc, columns, bias,
+                             addend.keep_c || k0 > 0);
     }
   }
 }
 
+template <class T>
+void multiply(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,
+              const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc) {
+  if (are_few_rows(m)) {
+    return multiply_few_rows(a, lda, m, b, ldb, transpose, packed, n, k, addend, c, ldc);
+  }
+  if (addend.bias) start_with(addend, m, n, c, ldc);
+  gemm(NoTrans, transpose, m, n, k, a, lda, b, ldb, T(addend.bias || addend.keep_c), c, ldc);
+}
+
 template void multiply_few_rows(const float* a, Index lda, Index m, const float* b, Index ldb,
                                 Transpose transpose, const Packed* packed, Index n, Index k,
-                                bool accumulate, float* c, Index ldc);
+                                Addend<float> addend, float* c, Index ldc);
+template void multiply(const float* a, Index lda, Index m, const float* b, Index ldb,
+                       Transpose transpose, const Packed* packed, Index n, Index k,
+                       Addend<float> addend, float* c, Index ldc);
 template void multiply_few_rows(const double* a, Index lda, Index m, const double* b, Index ldb,
                                 Transpose transpose, const Packed* packed, Index n, Index k,
-                                bool accumulate, double* c, Index ldc);
+                                Addend<double> addend, double* c, Index ldc);
+template void multiply(const double* a, Index lda, Index m, const double* b, Index ldb,
+                       Transpose transpose, const Packed* packed, Index n, Index k,
+                       Addend<double> addend, double* c, Index ldc);
 
 }  // namespace regrad::ops

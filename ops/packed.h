@@ -29,11 +29,21 @@ class Packed {
   Tensor panels_;  // [panels, K, panel width]
 };
 
-// C = A op(B), or C += A op(B), as gemm does; the same bits with `packed`, which is op(B), and
-// with nullptr.
+// What a product is added to: a row of n for each of its rows (nullptr: zeros), or C itself.
+template <class T>
+struct Addend {
+  const T* bias = nullptr;
+  bool keep_c = false;
+};
+
+// C = A op(B) + addend; the same bits with `packed`, which is op(B), and with nullptr.
 template <class T>
 void multiply_few_rows(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,
-                       const Packed* packed, Index n, Index k, bool accumulate, T* c, Index ldc);
+                       const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc);
+// The same for any number of rows.
+template <class T>
+void multiply(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,
+              const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc);
 
 // A op(B) for A of so many rows, again and again.
 class RepeatedProduct {
@@ -42,16 +52,13 @@ class RepeatedProduct {
       : b_(b), transpose_(transpose), rows_(rows) {
     if (are_few_rows(rows)) packed_ = Packed(b, transpose);
   }
-  // C = A op(B), or C += A op(B), of contiguous rows.
+  // C = A op(B) + addend, of contiguous rows.
   template <class T>
-  void operator()(const T* a, bool accumulate, T* c) const {
+  void operator()(const T* a, Addend<T> addend, T* c) const {
     const Index n = b_.shape()[transpose_ == Trans ? 0 : 1];
-    const Index k = b_.shape()[transpose_ == Trans ? 1 : 0], ldb = b_.shape()[1];
-    if (are_few_rows(rows_)) {
-      return multiply_few_rows(a, k, rows_, b_.data<T>(), ldb, transpose_, &packed_, n, k,
-                               accumulate, c, n);
-    }
-    gemm(NoTrans, transpose_, rows_, n, k, a, k, b_.data<T>(), ldb, T(accumulate), c, n);
+    const Index k = b_.shape()[transpose_ == Trans ? 1 : 0];
+    multiply(a, k, rows_, b_.data<T>(), b_.shape()[1], transpose_,
+             are_few_rows(rows_) ? &packed_ : nullptr, n, k, addend, c, n);
   }
 
  private:

@@ -32,10 +32,7 @@ void each_step(const Tensor& weight_hh, const Tensor& bias_hh, const Lengths& le
   for (Index i = 0; i < time; ++i) {
     Index t = backward ? time - 1 - i : i;
     StepRows rows(t, batch, backward);
-    for (Index b = 0; b < batch; ++b) {
-      std::copy_n(bias_hh.data<T>(), gates, hidden + b * gates);
-    }
-    multiply(*states.begin() + rows.before * size, true, hidden);
+    multiply(*states.begin() + rows.before * size, Addend<T>{.bias = bias_hh.data<T>()}, hidden);
     for (Index b = 0; b < batch; ++b) {
       if (lengths.valid(t, b)) {
         step(rows.step + b, rows.before + b, rows.after + b, hidden + b * gates);
@@ -69,7 +66,7 @@ void each_step_backward(const T* g, const Tensor& weight_hh, const Lengths& leng
       }
       for (T* gradient : g_gates) std::fill_n(gradient + (rows.step + b) * gates, gates, T(0));
     }
-    multiply(*g_gates.begin() + rows.step * gates, true, g_h);
+    multiply(*g_gates.begin() + rows.step * gates, Addend<T>{.keep_c = true}, g_h);
   }
 }
 

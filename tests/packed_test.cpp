@@ -49,7 +49,7 @@ struct Product {
     visit(a.dtype(), [&](auto zero) {
       using T = decltype(zero);
       multiply_few_rows(a.data<T>(), k, m, b.data<T>(), b.shape()[1], transpose, packed, n, k,
-                        accumulate, c.mutable_data<T>(), n);
+                        Addend<T>{.keep_c = accumulate}, c.mutable_data<T>(), n);
     });
     return c;
   }

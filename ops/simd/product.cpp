@@ -63,9 +63,10 @@ struct Product {
 
   template <std::size_t... row>
   static void multiply_rows(const T* a, Index lda, const T* panel, Index k, T* c, Index ldc,
-                            Index n, bool accumulate, std::index_sequence<row...>) {
-    B sums[sizeof...(row)][2] = {(static_cast<void>(row), B(T(0)))...};
-    ((sums[row][0] = sums[row][1] = B(T(0))), ...);
+                            Index n, const T* bias, bool accumulate, std::index_sequence<row...>) {
+    B start[2] = {B(T(0)), B(T(0))}, sums[sizeof...(row)][2];
+    if (bias) load(bias, n, start);
+    ((sums[row][0] = start[0], sums[row][1] = start[1]), ...);
     for (Index p = 0; p < k; ++p) {
       const B left = B::load_aligned(panel + p * width);
       const B right = B::load_aligned(panel + p * width + lanes);
@@ -76,6 +77,10 @@ struct Product {
   static void step(B (&sums)[2], const B& a, const B& left, const B& right) {
     sums[0] = xsimd::fma(a, left, sums[0]);
     sums[1] = xsimd::fma(a, right, sums[1]);
+  }
+  static void load(const T* bias, Index n, B (&start)[2]) {
+    B* next = start;
+    each<Set, T>(n, [&](auto at) { *next++ = at.load(bias); });
   }
   static void store(B (&sums)[2], T* c, Index n, bool accumulate) {
     const B* sum = sums;
@@ -92,11 +97,11 @@ struct Product {
   }
 
   static void multiply_panel(const T* a, Index lda, Index m, const T* panel, Index k, T* c,
-                             Index ldc, Index n, bool accumulate) {
+                             Index ldc, Index n, const T* bias, bool accumulate) {
     for (Index rows; m > 0; m -= rows, a += rows * lda, c += rows * ldc) {
       rows = next_rows(m);
       const auto multiply = [&]<std::size_t... row>(std::index_sequence<row...> all) {
-        multiply_rows(a, lda, panel, k, c, ldc, n, accumulate, all);
+        multiply_rows(a, lda, panel, k, c, ldc, n, bias, accumulate, all);
       };
       switch (rows) {
         case 1:
