@@ -28,22 +28,34 @@ Tensor map(Unary op, const Tensor& x) {
   return y;
 }
 
-Tensor zip(Binary op, const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype()) require_same_dtype(a, b, name(op));
-  const bool same = a.shape() == b.shape();
-  Tensor y(same ? a.shape() : broadcast(a.shape(), b.shape(), name(op)), a.dtype());
+namespace {
+
+Tensor zip_broadcasting(Binary op, const Tensor& a, const Tensor& b) {
+  Tensor y(broadcast(a.shape(), b.shape(), name(op)), a.dtype());
   visit(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     auto kernel = simd::kernels<T>().zip;
     const T *u = a.data<T>(), *v = b.data<T>();
     T* out = y.mutable_data<T>();
-    if (same) return kernel(op, u, 1, v, 1, out, y.size());
     for_each_run(y.shape(), broadcast_strides(a.shape(), y.shape()),
                  broadcast_strides(b.shape(), y.shape()),
                  [&](Index i, Index j, Index a_step, Index b_step, Index n) {
                    kernel(op, u + i, a_step, v + j, b_step, out, n);
                    out += n;
                  });
+  });
+  return y;
+}
+
+}  // namespace
+
+Tensor zip(Binary op, const Tensor& a, const Tensor& b) {
+  require_same_dtype(a, b, name(op));
+  if (!(a.shape() == b.shape())) return zip_broadcasting(op, a, b);
+  Tensor y(a.shape(), a.dtype());
+  visit(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::kernels<T>().zip(op, a.data<T>(), 1, b.data<T>(), 1, y.mutable_data<T>(), y.size());
   });
   return y;
 }
@@ -100,6 +112,14 @@ void accumulate(Tensor& y, const Tensor& x, double factor) {
     using T = decltype(zero);
     simd::kernels<T>().accumulate(y.mutable_data<T>(), x.data<T>(), static_cast<T>(factor),
                                   x.size());
+  });
+}
+
+void scale(Tensor& y, double factor) {
+  visit(y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* values = y.mutable_data<T>();
+    simd::kernels<T>().affine(values, static_cast<T>(factor), T(0), values, y.size());
   });
 }
 

@@ -17,6 +17,7 @@ Tensor clamp(const Tensor& x, double low, double high);      // min(max(x, low),
 Tensor affine(const Tensor& x, double scale, double shift);  // scale x + shift
 // y += factor x, of one shape.
 void accumulate(Tensor& y, const Tensor& x, double factor = 1);
+void scale(Tensor& y, double factor);  // in place
 
 // x with its size-1 dimensions repeated, as broadcasting does.
 Tensor expand(const Tensor& x, const Shape& shape);
