@@ -69,11 +69,11 @@ class Tape::Sweep final : public GradientSink {
     for (std::uint32_t e = begin; e < end; ++e) {
       const auto& [target, way, pullback] = tape_.edges_[e];
       if (way == Way::call) {
-        contribute(target, (*pullback)(g).value());
+        contribute(target, (*pullback)(g).value_);
       } else if (way == Way::pass && e + 1 < end) {
         contribute(target, g.value());
       } else if (way == Way::pass) {
-        contribute(target, std::move(g).value());
+        contribute(target, std::move(g.value_));
       } else if (way == Way::add) {
         pullback->add(g.value(), sum_at(target));
       } else {

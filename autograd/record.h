@@ -49,7 +49,7 @@ struct WeightEdge {
 class Recorder {
  public:
   template <class... Edges>
-  static Var record(const char* name, Tensor value, Edges&&... edges) {
+  static Var record(const char* name, Tensor&& value, Edges&&... edges) {
     Tape* tape = Tape::active();
     // Not short-circuited: each input is checked to be of this tape.
     if (!tape || (int{tape->watches(edges.input, name)} + ... + 0) == 0)
@@ -63,7 +63,7 @@ class Recorder {
   }
 
   template <class Make>
-  static Var record_each(const char* name, Tensor value, std::span<const Var> inputs,
+  static Var record_each(const char* name, Tensor&& value, std::span<const Var> inputs,
                          const Make& make_pullback) {
     Tape* tape = Tape::active();
     std::vector<const Var*, PoolAllocator<const Var*>> pointers;
@@ -78,7 +78,7 @@ class Recorder {
   }
 
   template <class F>
-  static Var record_fused(const char* name, Tensor value, std::span<const Var* const> inputs,
+  static Var record_fused(const char* name, Tensor&& value, std::span<const Var* const> inputs,
                           F&& pullback) {
     Tape* tape = Tape::active();
     if (!watches_any(tape, name, inputs)) return Var(std::move(value));

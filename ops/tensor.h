@@ -34,13 +34,16 @@ class Tensor {
   Tensor(Tensor&& other) noexcept
       : storage_(std::move(other.storage_)),
         data_(std::exchange(other.data_, nullptr)),
-        shape_(std::exchange(other.shape_, Shape::empty())),
-        dtype_(other.dtype_) {}
+        shape_(other.shape_),
+        dtype_(other.dtype_) {
+    other.shape_.make_empty();
+  }
   Tensor& operator=(Tensor&& other) noexcept {
     storage_ = std::move(other.storage_);
     data_ = std::exchange(other.data_, nullptr);
-    shape_ = std::exchange(other.shape_, Shape::empty());
+    shape_ = other.shape_;
     dtype_ = other.dtype_;
+    other.shape_.make_empty();
     return *this;
   }
 
@@ -108,8 +111,14 @@ Tensor tensor(std::span<const double> values, const Shape& shape, DType dtype = 
 // Same shape, type and values, bit for bit (so that a NaN equals itself).
 bool identical(const Tensor& a, const Tensor& b);
 
+namespace detail {
+[[noreturn]] void fail_mixed_dtypes(const Tensor& a, const Tensor& b, std::string_view operation);
+}
+
 // Throws Error naming the operation and both types unless they are the same.
-void require_same_dtype(const Tensor& a, const Tensor& b, std::string_view operation);
+inline void require_same_dtype(const Tensor& a, const Tensor& b, std::string_view operation) {
+  if (a.dtype() != b.dtype()) detail::fail_mixed_dtypes(a, b, operation);
+}
 
 // As NumPy prints: aligned columns, at most eight decimals, lines of at most 75 characters, the
 // middle of long axes left out.
