@@ -76,7 +76,7 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
                 WeightEdge{weight, x}, PassEdge{bias});
 }
 
-Var Recorder::Outer::operator()(const Var& g) const {
+Var Recorder::Outer::operator()(Var&& g) const {
   return matmul(as_matrix(g), as_matrix(x), Trans, NoTrans);
 }
 

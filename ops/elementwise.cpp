@@ -1,6 +1,7 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/reduce.h"
 #include "ops/strides.h"
@@ -58,6 +59,17 @@ Tensor zip(Binary op, const Tensor& a, const Tensor& b) {
     simd::kernels<T>().zip(op, a.data<T>(), 1, b.data<T>(), 1, y.mutable_data<T>(), y.size());
   });
   return y;
+}
+
+Tensor zip(Binary op, Tensor&& a, const Tensor& b) {
+  require_same_dtype(a, b, name(op));
+  if (!a.unique() || !(a.shape() == b.shape())) return zip(op, std::as_const(a), b);
+  visit(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* values = a.mutable_data<T>();
+    simd::kernels<T>().zip(op, values, 1, b.data<T>(), 1, values, a.size());
+  });
+  return std::move(a);
 }
 
 Tensor zip(Binary op, const Tensor& a, double b) { return zip(op, a, scalar(b, a.dtype())); }

@@ -53,6 +53,9 @@ class Tensor {
   Index size() const { return shape_.size(); }
   Index bytes() const { return size() * static_cast<Index>(size_of(dtype_)); }
 
+  // Whether no other handle sees these numbers.
+  bool unique() const { return storage_.unique(); }
+
   // The elements. Throws Error if T is not the element type.
   template <class T>
   const T* data() const {
@@ -63,7 +66,7 @@ class Tensor {
   template <class T>
   T* mutable_data() {
     if (dtype_of<T>() != dtype_) fail_dtype(dtype_of<T>());
-    if (!storage_.unique()) *this = clone();
+    if (!unique()) *this = clone();
     return reinterpret_cast<T*>(data_);
   }
 
