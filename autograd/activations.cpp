@@ -13,23 +13,22 @@ namespace {
 
 // The gradients in one pass each, as functions that can be differentiated again. They mostly run
 // while nothing records: what the edges capture, though cheap, would then cost more than the rest.
-Var tanh_backward(const Var& g, const Var& y) {  // g (1 - y²)
-  Tensor value = ops::zip(Binary::tanh_backward, g.value(), y.value());
-  if (!Tape::active()) return value;
-  return record("tanh_backward", std::move(value),
+Var tanh_backward(Var g, const Var& y) {  // g (1 - y²)
+  if (!Tape::active()) return ops::zip(Binary::tanh_backward, std::move(g).value(), y.value());
+  return record("tanh_backward", ops::zip(Binary::tanh_backward, g.value(), y.value()),
                 Edge{g, [y](const Var& gg) { return tanh_backward(gg, y); }},
                 Edge{y, [g, y](const Var& gg) { return mul(mul(gg, g), affine(y, -2, 0)); }});
 }
 
-Var sigmoid_backward(const Var& g, const Var& y) {  // g y (1 - y)
-  Tensor value = ops::zip(Binary::sigmoid_backward, g.value(), y.value());
-  if (!Tape::active()) return value;
-  return record("sigmoid_backward", std::move(value),
+Var sigmoid_backward(Var g, const Var& y) {  // g y (1 - y)
+  if (!Tape::active()) return ops::zip(Binary::sigmoid_backward, std::move(g).value(), y.value());
+  return record("sigmoid_backward", ops::zip(Binary::sigmoid_backward, g.value(), y.value()),
                 Edge{g, [y](const Var& gg) { return sigmoid_backward(gg, y); }},
                 Edge{y, [g, y](const Var& gg) { return mul(mul(gg, g), affine(y, -2, 1)); }});
 }
 
-Var relu_backward(const Var& g, const Tensor& x) {  // x > 0 ? g : 0
+Var relu_backward(Var g, const Tensor& x) {  // x > 0 ? g : 0
+  if (!Tape::active()) return ops::zip(Binary::relu_backward, std::move(g).value(), x);
   return record("relu_backward", ops::zip(Binary::relu_backward, g.value(), x),
                 Edge{g, [x](const Var& gg) { return relu_backward(gg, x); }});
 }
@@ -38,12 +37,12 @@ Var relu_backward(const Var& g, const Tensor& x) {  // x > 0 ? g : 0
 
 Var tanh(const Var& x) {
   return record("tanh", ops::map(Unary::tanh, x.value()),
-                Edge{x, [](const Var& g, const Var& y) { return tanh_backward(g, y); }});
+                Edge{x, [](Var&& g, const Var& y) { return tanh_backward(std::move(g), y); }});
 }
 
 Var sigmoid(const Var& x) {
   return record("sigmoid", ops::map(Unary::sigmoid, x.value()),
-                Edge{x, [](const Var& g, const Var& y) { return sigmoid_backward(g, y); }});
+                Edge{x, [](Var&& g, const Var& y) { return sigmoid_backward(std::move(g), y); }});
 }
 
 Var log_sigmoid(const Var& x) {
@@ -58,7 +57,7 @@ Var softplus(const Var& x) {
 
 Var relu(const Var& x) {
   return record("relu", ops::map(Unary::relu, x.value()),
-                Edge{x, [x](const Var& g) { return relu_backward(g, x.value()); }});
+                Edge{x, [x](Var&& g) { return relu_backward(std::move(g), x.value()); }});
 }
 
 Var leaky_relu(const Var& x, double slope) {

@@ -48,7 +48,7 @@ Var spread(const Var& weights, const Var& x, const Lengths& lengths) {
       Edge{x, [weights, lengths](const Var& g) { return weighted_sum(weights, g, lengths); }});
 }
 
-Var Recorder::Spread::operator()(const Var& g) const {
+Var Recorder::Spread::operator()(Var&& g) const {
   return gives_rows ? spread(weights, g, lengths) : spread(g, rows, lengths);
 }
 

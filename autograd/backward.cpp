@@ -69,12 +69,14 @@ class Tape::Sweep final : public GradientSink {
     if (tape_.steps_[step].joint) return (*tape_.steps_[step].joint)(g.value(), *this);
     for (std::uint32_t e = begin; e < end; ++e) {
       const auto& [target, way, pullback] = tape_.edges_[e];
-      if (way == Way::call) {
-        contribute(target, (*pullback)(g).value());
+      if (way == Way::call && e + 1 < end) {
+        contribute(target, (*pullback)(Var(g)).value_);
+      } else if (way == Way::call) {
+        contribute(target, (*pullback)(std::move(g)).value_);
       } else if (way == Way::pass && e + 1 < end) {
         contribute(target, g.value());
       } else if (way == Way::pass) {
-        contribute(target, std::move(g).value());
+        contribute(target, std::move(g.value_));
       } else if (way == Way::add) {
         pullback->add(g.value(), sum_at(target));
       } else if (way == Way::product) {

@@ -97,7 +97,7 @@ class Tape::DifferentiableSweep final : public GradientSink {
       return;
     }
     for (int k = 0; k < count; ++k) {
-      if (wants(k)) add_to(edge(k).target, edge(k).pullback ? (*edge(k).pullback)(g) : g);
+      if (wants(k)) add_to(edge(k).target, edge(k).pullback ? (*edge(k).pullback)(Var(g)) : g);
     }
   }
 

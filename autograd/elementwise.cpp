@@ -20,11 +20,21 @@ Var sub(const Var& a, const Var& b) {
                 Edge{b, [](const Var& g) { return neg(g); }});
 }
 
+namespace {
+
+// g b, in g's storage where nothing records.
+Var times(Var&& g, const Var& b) {
+  if (Tape::active()) return mul(g, b);
+  return ops::zip(Binary::mul, std::move(g).value(), b.value());
+}
+
+}  // namespace
+
 Var mul(const Var& a, const Var& b) {
   Tensor value = ops::zip(Binary::mul, a.value(), b.value());
   if (!Tape::active()) return value;  // in most pullbacks: spares the captures
-  return record("mul", std::move(value), Edge{a, [b](const Var& g) { return mul(g, b); }},
-                Edge{b, [a](const Var& g) { return mul(g, a); }});
+  return record("mul", std::move(value), Edge{a, [b](Var&& g) { return times(std::move(g), b); }},
+                Edge{b, [a](Var&& g) { return times(std::move(g), a); }});
 }
 
 Var div(const Var& a, const Var& b) {
@@ -45,7 +55,7 @@ Var affine(const Var& x, double scale, double shift) {
 
 Var exp(const Var& x) {
   return record("exp", ops::map(Unary::exp, x.value()),
-                Edge{x, [](const Var& g, const Var& y) { return mul(g, y); }});
+                Edge{x, [](Var&& g, const Var& y) { return times(std::move(g), y); }});
 }
 
 Var exp2(const Var& x) {

@@ -57,7 +57,7 @@ void Gradients::add(const Gradients& other) {
 }
 
 void Gradients::scale(double factor) {
-  for (Entry& entry : entries_) entry.gradient = ops::affine(entry.gradient, factor, 0);
+  for (Entry& entry : entries_) ops::scale(entry.gradient, factor);
 }
 
 }  // namespace regrad

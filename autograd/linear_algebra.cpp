@@ -81,11 +81,11 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
                 ProductEdge{x, weight}, WeightEdge{weight, x}, PassEdge{bias});
 }
 
-Var Recorder::Outer::operator()(const Var& g) const {
+Var Recorder::Outer::operator()(Var&& g) const {
   return matmul(as_matrix(g), as_matrix(x), Trans, NoTrans);
 }
 
-Var Recorder::Product::operator()(const Var& g) const {
+Var Recorder::Product::operator()(Var&& g) const {
   return reshape(matmul(as_matrix(g), w), g.shape().with(-1, w.shape()[1]));
 }
 

@@ -22,7 +22,8 @@ struct ProductTerm {
 class Pullback {
  public:
   virtual ~Pullback() = default;
-  virtual Var operator()(const Var& g) const = 0;
+  // May use g's storage for the result.
+  virtual Var operator()(Var&& g) const = 0;
   // Of an AddingEdge: adds the gradient to `sum` in place.
   virtual void add(const Tensor&, Tensor&) const {}
   // Of a WeightEdge and a SpreadEdge.

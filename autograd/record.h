@@ -14,8 +14,9 @@
 namespace regrad {
 
 // One input of an operation and its pullback: (const Var& g) -> Var, or (g, y) where it needs the
-// output. A gradient of the broadcast shape is summed to the input's by the tape. For derivatives
-// of any order it computes with Vars and captures inputs as Vars.
+// output; with Var&& g it may compute in g's storage. A gradient of the broadcast shape is summed
+// to the input's by the tape. For derivatives of any order it computes with Vars and captures
+// inputs as Vars.
 template <class F>
 struct Edge {
   const Var& input;
@@ -64,7 +65,7 @@ struct SpreadEdge {
 class Recorder {
  public:
   template <class... Edges>
-  static Var record(const char* name, Tensor value, Edges&&... edges) {
+  static Var record(const char* name, Tensor&& value, Edges&&... edges) {
     Tape* tape = Tape::active();
     // Not short-circuited: each input is checked to be of this tape.
     if (!tape || (int{tape->watches(edges.input, name)} + ... + 0) == 0)
@@ -78,7 +79,7 @@ class Recorder {
   }
 
   template <class Make>
-  static Var record_each(const char* name, Tensor value, std::span<const Var> inputs,
+  static Var record_each(const char* name, Tensor&& value, std::span<const Var> inputs,
                          const Make& make_pullback) {
     Tape* tape = Tape::active();
     std::vector<const Var*, PoolAllocator<const Var*>> pointers;
@@ -93,7 +94,7 @@ class Recorder {
   }
 
   template <class F>
-  static Var record_fused(const char* name, Tensor value, std::span<const Var* const> inputs,
+  static Var record_fused(const char* name, Tensor&& value, std::span<const Var* const> inputs,
                           F&& pullback) {
     Tape* tape = Tape::active();
     if (!watches_any(tape, name, inputs)) return Var(std::move(value));
@@ -109,33 +110,33 @@ class Recorder {
   template <class F>
   struct Function final : Pullback {
     explicit Function(F&& f) : function(std::move(f)) {}
-    Var operator()(const Var& g) const override { return function(g); }
+    Var operator()(Var&& g) const override { return function(std::move(g)); }
     F function;
   };
   template <class F>
   struct FunctionOfOutput final : Pullback {
     FunctionOfOutput(F&& f, const Var& output) : function(std::move(f)), y(output) {}
-    Var operator()(const Var& g) const override { return function(g, y); }
+    Var operator()(Var&& g) const override { return function(std::move(g), y); }
     F function;
     Var y;
   };
   template <class F, class A>
   struct Adding final : Pullback {
     Adding(F&& f, A&& a) : function(std::move(f)), add_in_place(std::move(a)) {}
-    Var operator()(const Var& g) const override { return function(g); }
+    Var operator()(Var&& g) const override { return function(std::move(g)); }
     void add(const Tensor& g, Tensor& sum) const override { add_in_place(g, sum); }
     F function;
     A add_in_place;
   };
   struct Outer final : Pullback {
     explicit Outer(const Var& factor) : x(factor) {}
-    Var operator()(const Var& g) const override;
+    Var operator()(Var&& g) const override;
     ProductTerm term(const Tensor& g) const override { return {g, x.value(), std::nullopt}; }
     Var x;
   };
   struct Product final : Pullback {
     explicit Product(const Var& factor) : w(factor) {}
-    Var operator()(const Var& g) const override;
+    Var operator()(Var&& g) const override;
     const Var* weight() const override { return &w; }
     Var w;
   };
@@ -145,7 +146,7 @@ class Recorder {
           rows(edge.rows ? *edge.rows : Var()),
           lengths(edge.lengths),
           gives_rows(edge.weights) {}
-    Var operator()(const Var& g) const override;
+    Var operator()(Var&& g) const override;
     ProductTerm term(const Tensor& g) const override {
       return {gives_rows ? weights.value() : g, gives_rows ? g : rows.value(), lengths};
     }
@@ -178,7 +179,7 @@ class Recorder {
   }
   template <class F>
   static void add(Tape& tape, const Var& y, Edge<F>&& edge) {
-    if constexpr (std::is_invocable_v<F, const Var&, const Var&>) {
+    if constexpr (std::is_invocable_v<F, Var, const Var&>) {
       add_pullback<FunctionOfOutput<F>>(tape, edge.input, Way::call, std::move(edge.pullback), y);
     } else {
       add_pullback<Function<F>>(tape, edge.input, Way::call, std::move(edge.pullback));

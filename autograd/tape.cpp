@@ -35,8 +35,8 @@ Tape::Tape(const TapeOptions& options)
       profile_(options.profile ? std::make_unique<Profile>() : nullptr),
       serial_(next_serial()),
       recording_(this) {
-  steps_.reserve(256);
-  edges_.reserve(512);
+  steps_.reserve(1024);
+  edges_.reserve(2048);
 }
 
 Tape::~Tape() {
@@ -61,7 +61,7 @@ Var Tape::add_leaf(Tensor value, const Parameter& parameter) {
 Var Tape::watch(const Parameter& parameter) {
   if (2 * (leaves_.size() + 1) > parameter_table_.size()) grow_parameter_table();
   std::int32_t& slot = parameter_slot(parameter);
-  if (slot >= 0) return Var(parameter.value(), serial_, leaves_[slot].node);
+  if (slot >= 0) return Var(Tensor(parameter.value()), serial_, leaves_[slot].node);
   slot = static_cast<std::int32_t>(leaves_.size());
   return add_leaf(parameter.value(), parameter);
 }
@@ -83,7 +83,7 @@ void Tape::grow_parameter_table() {
   }
 }
 
-Var Tape::begin_step(const char* name, Tensor value) {
+Var Tape::begin_step(const char* name, Tensor&& value) {
   if (consumed_) {
     fail("{}: this tape was consumed by backward; open a new Tape for every step", name);
   }
@@ -104,13 +104,6 @@ const ops::Packed* Tape::packed(const Tensor& weight, Transpose transpose, Index
   if (!entry.repeated) entry.packed = ops::Packed(weight, transpose);
   entry.repeated = true;
   return &entry.packed;
-}
-
-void Tape::release_step(std::size_t step) {
-  for (std::uint32_t e = steps_[step].first_edge; e < edges_end(step); ++e) {
-    if (Pullback* pullback = std::exchange(edges_[e].pullback, nullptr)) pullback->~Pullback();
-  }
-  if (JointPullback* joint = std::exchange(steps_[step].joint, nullptr)) joint->~JointPullback();
 }
 
 Var::Var(const Parameter& parameter) {

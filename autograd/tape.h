@@ -129,7 +129,7 @@ class Tape {
   Var add_leaf(Tensor value, const Parameter& parameter);
   void grow_parameter_table();
   std::int32_t& parameter_slot(const Parameter& parameter);
-  Var begin_step(const char* name, Tensor value);
+  Var begin_step(const char* name, Tensor&& value);
   void check_values(const char* name, const Tensor& value,
                     std::span<const Var* const> inputs) const;
   void check_gradient(Node step, Node target, const Tensor& g, const Tensor& gradient) const;
@@ -144,7 +144,12 @@ class Tape {
     return step + 1 < steps_.size() ? steps_[step + 1].first_edge
                                     : static_cast<std::uint32_t>(edges_.size());
   }
-  void release_step(std::size_t step);
+  void release_step(std::size_t step) {
+    for (std::uint32_t e = steps_[step].first_edge, end = edges_end(step); e < end; ++e) {
+      if (Pullback* pullback = std::exchange(edges_[e].pullback, nullptr)) pullback->~Pullback();
+    }
+    if (JointPullback* joint = std::exchange(steps_[step].joint, nullptr)) joint->~JointPullback();
+  }
   // For each step up to `last`: whether it depends on one of xs.
   List<char> dependents(std::span<const Var> xs, Node last) const;
   Var first_order(Node step, const Var& g, Tensor value);

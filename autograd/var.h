@@ -13,8 +13,9 @@ namespace regrad {
 class Var {
  public:
   Var() = default;
-  Var(Tensor value) : value_(std::move(value)) {}  // NOLINT: implicit by design
-  Var(const Parameter& parameter);                 // NOLINT: implicit by design
+  Var(const Tensor& value) : value_(value) {}        // NOLINT: implicit by design
+  Var(Tensor&& value) : value_(std::move(value)) {}  // NOLINT: implicit by design
+  Var(const Parameter& parameter);                   // NOLINT: implicit by design
 
   const Tensor& value() const& { return value_; }
   Tensor value() && { return std::move(value_); }
@@ -30,7 +31,7 @@ class Var {
  private:
   friend class Tape;
   friend class Gradients;
-  Var(Tensor value, std::uint64_t tape, std::int32_t node)
+  Var(Tensor&& value, std::uint64_t tape, std::int32_t node)
       : value_(std::move(value)), tape_(tape), node_(node) {}
 
   Tensor value_;

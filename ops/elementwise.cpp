@@ -1,6 +1,7 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/reduce.h"
 #include "ops/strides.h"
@@ -28,16 +29,15 @@ Tensor map(Unary op, const Tensor& x) {
   return y;
 }
 
-Tensor zip(Binary op, const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype()) require_same_dtype(a, b, name(op));
-  const bool same = a.shape() == b.shape();
-  Tensor y(same ? a.shape() : broadcast(a.shape(), b.shape(), name(op)), a.dtype());
+namespace {
+
+Tensor zip_broadcasting(Binary op, const Tensor& a, const Tensor& b) {
+  Tensor y(broadcast(a.shape(), b.shape(), name(op)), a.dtype());
   visit(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     auto kernel = simd::kernels<T>().zip;
     const T *u = a.data<T>(), *v = b.data<T>();
     T* out = y.mutable_data<T>();
-    if (same) return kernel(op, u, 1, v, 1, out, y.size());
     for_each_run(y.shape(), broadcast_strides(a.shape(), y.shape()),
                  broadcast_strides(b.shape(), y.shape()),
                  [&](Index i, Index j, Index a_step, Index b_step, Index n) {
@@ -46,6 +46,30 @@ Tensor zip(Binary op, const Tensor& a, const Tensor& b) {
                  });
   });
   return y;
+}
+
+}  // namespace
+
+Tensor zip(Binary op, const Tensor& a, const Tensor& b) {
+  require_same_dtype(a, b, name(op));
+  if (!(a.shape() == b.shape())) return zip_broadcasting(op, a, b);
+  Tensor y(a.shape(), a.dtype());
+  visit(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    simd::kernels<T>().zip(op, a.data<T>(), 1, b.data<T>(), 1, y.mutable_data<T>(), y.size());
+  });
+  return y;
+}
+
+Tensor zip(Binary op, Tensor&& a, const Tensor& b) {
+  require_same_dtype(a, b, name(op));
+  if (!a.unique() || !(a.shape() == b.shape())) return zip(op, std::as_const(a), b);
+  visit(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* values = a.mutable_data<T>();
+    simd::kernels<T>().zip(op, values, 1, b.data<T>(), 1, values, a.size());
+  });
+  return std::move(a);
 }
 
 Tensor zip(Binary op, const Tensor& a, double b) { return zip(op, a, scalar(b, a.dtype())); }
@@ -100,6 +124,14 @@ void accumulate(Tensor& y, const Tensor& x, double factor) {
     using T = decltype(zero);
     simd::kernels<T>().accumulate(y.mutable_data<T>(), x.data<T>(), static_cast<T>(factor),
                                   x.size());
+  });
+}
+
+void scale(Tensor& y, double factor) {
+  visit(y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* values = y.mutable_data<T>();
+    simd::kernels<T>().affine(values, static_cast<T>(factor), T(0), values, y.size());
   });
 }
 

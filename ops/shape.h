@@ -21,8 +21,12 @@ class Shape {
   Shape() = default;
   static Shape empty() {  // [0]
     Shape shape;
-    shape.rank_ = 1;
+    shape.make_empty();
     return shape;
+  }
+  void make_empty() {
+    dims_[0] = 0;
+    rank_ = 1;
   }
   // Throws Error for more than six dimensions, a negative one, or a product that overflows.
   Shape(std::initializer_list<Index> dims) : Shape(std::span(dims.begin(), dims.size())) {}

@@ -5,9 +5,24 @@
 #include <cstdint>
 #include <utility>
 
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
 namespace regrad {
 
 namespace detail {
+
+// While a process has one thread, handles are counted without atomic read-modify-writes: starting a
+// thread makes all that was counted before visible to it.
+inline bool single_threaded() {
+#if __has_include(<sys/single_threaded.h>)
+  return __libc_single_threaded;
+#else
+  return false;
+#endif
+}
+
 struct Pool;
 struct Block {  // the 64 bytes before the data
   std::atomic<std::uint32_t> owners;
@@ -27,7 +42,7 @@ class Storage {
   Storage() = default;
   explicit Storage(std::size_t bytes) : block_(bytes ? detail::acquire_block(bytes) : nullptr) {}
   Storage(const Storage& other) : block_(other.block_) {
-    if (block_) block_->owners.fetch_add(1, std::memory_order_relaxed);
+    if (block_) add_owner();
   }
   Storage(Storage&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   Storage& operator=(Storage other) noexcept {
@@ -42,10 +57,22 @@ class Storage {
   bool unique() const { return !block_ || block_->owners.load(std::memory_order_acquire) == 1; }
 
  private:
-  // A sole owner needs no atomic read-modify-write.
+  void add_owner() const {
+    auto& owners = block_->owners;
+    if (detail::single_threaded()) {
+      owners.store(owners.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    } else {
+      owners.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  // True for the last owner. A sole one needs no read-modify-write.
   bool drop() const {
-    return block_->owners.load(std::memory_order_acquire) == 1 ||
-           block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    auto& owners = block_->owners;
+    std::uint32_t before = owners.load(std::memory_order_acquire);
+    if (before == 1) return true;
+    if (!detail::single_threaded()) return owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    owners.store(before - 1, std::memory_order_relaxed);
+    return false;
   }
 
   detail::Block* block_ = nullptr;

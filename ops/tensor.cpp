@@ -146,11 +146,9 @@ bool identical(const Tensor& a, const Tensor& b) {
   });
 }
 
-void require_same_dtype(const Tensor& a, const Tensor& b, std::string_view operation) {
-  if (a.dtype() != b.dtype()) {
-    fail("{}: {} {} with {} {}; convert one of them with to()", operation, to_string(a.dtype()),
-         a.shape(), to_string(b.dtype()), b.shape());
-  }
+void detail::fail_mixed_dtypes(const Tensor& a, const Tensor& b, std::string_view operation) {
+  fail("{}: {} {} with {} {}; convert one of them with to()", operation, to_string(a.dtype()),
+       a.shape(), to_string(b.dtype()), b.shape());
 }
 
 }  // namespace regrad

@@ -34,13 +34,16 @@ class Tensor {
   Tensor(Tensor&& other) noexcept
       : storage_(std::move(other.storage_)),
         data_(std::exchange(other.data_, nullptr)),
-        shape_(std::exchange(other.shape_, Shape::empty())),
-        dtype_(other.dtype_) {}
+        shape_(other.shape_),
+        dtype_(other.dtype_) {
+    other.shape_.make_empty();
+  }
   Tensor& operator=(Tensor&& other) noexcept {
     storage_ = std::move(other.storage_);
     data_ = std::exchange(other.data_, nullptr);
-    shape_ = std::exchange(other.shape_, Shape::empty());
+    shape_ = other.shape_;
     dtype_ = other.dtype_;
+    other.shape_.make_empty();
     return *this;
   }
 
@@ -49,6 +52,9 @@ class Tensor {
   int rank() const { return shape_.rank(); }
   Index size() const { return shape_.size(); }
   Index bytes() const { return size() * static_cast<Index>(size_of(dtype_)); }
+
+  // Whether no other handle sees these numbers.
+  bool unique() const { return storage_.unique(); }
 
   // The elements. Throws Error if T is not the element type.
   template <class T>
@@ -60,7 +66,7 @@ class Tensor {
   template <class T>
   T* mutable_data() {
     if (dtype_of<T>() != dtype_) fail_dtype(dtype_of<T>());
-    if (!storage_.unique()) *this = clone();
+    if (!unique()) *this = clone();
     return reinterpret_cast<T*>(data_);
   }
 
@@ -108,8 +114,14 @@ Tensor tensor(std::span<const double> values, const Shape& shape, DType dtype = 
 // Same shape, type and values, bit for bit (so that a NaN equals itself).
 bool identical(const Tensor& a, const Tensor& b);
 
+namespace detail {
+[[noreturn]] void fail_mixed_dtypes(const Tensor& a, const Tensor& b, std::string_view operation);
+}
+
 // Throws Error naming the operation and both types unless they are the same.
-void require_same_dtype(const Tensor& a, const Tensor& b, std::string_view operation);
+inline void require_same_dtype(const Tensor& a, const Tensor& b, std::string_view operation) {
+  if (a.dtype() != b.dtype()) detail::fail_mixed_dtypes(a, b, operation);
+}
 
 // As NumPy prints: aligned columns, at most eight decimals, lines of at most 75 characters, the
 // middle of long axes left out.

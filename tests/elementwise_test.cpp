@@ -1,6 +1,7 @@
 #include "ops/elementwise.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -45,6 +46,19 @@ TEST_CASE_TEMPLATE("zip broadcasts as NumPy does", T, float, double) {
     }
   }
   CHECK(pairs > 100);
+}
+
+TEST_CASE("zip may compute in the storage of an operand that nobody else sees") {
+  const Tensor b = tensor({10, 20}), row = tensor({{1, 1}, {1, 1}});
+  Tensor a = tensor({1, 2});
+  const float* storage = a.data<float>();
+  Tensor y = zip(Binary::sub, std::move(a), b);
+  CHECK(y.data<float>() == storage);
+  CHECK(identical(y, tensor({-9, -18})));
+  const Tensor seen = y;
+  CHECK(identical(zip(Binary::add, std::move(y), b), tensor({1, 2})));
+  CHECK(identical(seen, tensor({-9, -18})));
+  CHECK(identical(zip(Binary::add, tensor({1, 2}), row), tensor({{2, 3}, {2, 3}})));
 }
 
 TEST_CASE("zip refuses shapes and types that do not fit") {
@@ -107,6 +121,17 @@ TEST_CASE("accumulate adds in place, without touching what others see") {
   CHECK(message_of([&] { accumulate(y, zeros({1, 3})); }) == "accumulate: shapes [3] and [1, 3]");
   CHECK(message_of([&] { accumulate(y, zeros({3}, DType::f64)); }) ==
         "accumulate: f32 [3] with f64 [3]; convert one of them with to()");
+}
+
+TEST_CASE("scale multiplies in place, without touching what others see") {
+  Tensor y = tensor({1, -2});
+  const float* storage = y.data<float>();
+  scale(y, 0.5);
+  CHECK(y.data<float>() == storage);
+  const Tensor seen = y;
+  scale(y, 4);
+  CHECK(identical(seen, tensor({0.5, -1})));
+  CHECK(identical(y, tensor({2, -4})));
 }
 
 TEST_CASE_TEMPLATE("expand repeats, sum_to is its adjoint", T, float, double) {

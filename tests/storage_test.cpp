@@ -35,6 +35,18 @@ bool filled(const Storage& storage, std::size_t bytes, int value) {
   return true;
 }
 
+// First, as handles are counted otherwise once a process has had a second thread.
+TEST_CASE("handles from before the first thread are counted on in others") {
+  Storage first(64);
+  std::vector<Storage> copies(100, first);
+  copies.resize(50);
+  std::thread([moved = std::move(copies)]() mutable { moved.resize(20); }).join();
+  CHECK(first.unique());
+  Storage second = first;
+  std::thread([&] { first = {}; }).join();
+  CHECK(second.unique());
+}
+
 TEST_CASE("storage is aligned, and all of its bytes are its own") {
   std::vector<Storage> storages;
   for (std::size_t bytes = 1; bytes < 1000; ++bytes) {

@@ -38,13 +38,15 @@ struct Reductions {
   }
 
   static double sum_squares(const T* x, Index n) {
-    double sums[4] = {};
-    Index i = 0;
-    for (; i + 4 <= n; i += 4) {
-      for (int k = 0; k < 4; ++k) sums[k] += static_cast<double>(x[i + k]) * x[i + k];
+    constexpr Index lanes = 2 * B::size;  // enough that no addition waits for the one before
+    double sums[lanes] = {};
+    for (Index i = 0; i + lanes <= n; i += lanes) {
+      for (Index k = 0; k < lanes; ++k) sums[k] += static_cast<double>(x[i + k]) * x[i + k];
     }
-    for (; i < n; ++i) sums[0] += static_cast<double>(x[i]) * x[i];
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    double total = 0;
+    for (Index i = n - n % lanes; i < n; ++i) total += static_cast<double>(x[i]) * x[i];
+    for (double sum : sums) total += sum;
+    return total;
   }
 };
 
