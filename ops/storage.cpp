@@ -1,5 +1,6 @@
 #include "ops/storage.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
@@ -12,7 +13,9 @@
 namespace regrad {
 namespace detail {
 
-constexpr int size_classes = 4 * 48;
+constexpr int classes_per_power = 4;  // of two
+constexpr int size_classes = classes_per_power * 48;
+constexpr std::size_t large_bytes = 1 << 16;
 
 struct Pool {
   std::array<Block*, size_classes> free{};
@@ -131,8 +134,22 @@ Block* allocate_block(Pool* home, int size_class) {
   return block;
 }
 
+// A large block up to twice as large is better than one more: what has grown to its full size stays
+// as small as it can.
+int class_with_free_block(const Pool& own, int size_class) {
+  if (own.free[size_class] || class_bytes(size_class) < large_bytes) return size_class;
+  const int last = std::min(size_class + classes_per_power, size_classes - 1);
+  for (int larger = size_class + 1; larger <= last; ++larger) {
+    if (own.free[larger]) return larger;
+  }
+  return size_class;
+}
+
 Block* take_block(Pool& own, int size_class) {
-  if (!own.free[size_class]) collect(own);
+  if (!own.free[size_class]) {
+    collect(own);
+    size_class = class_with_free_block(own, size_class);
+  }
   Block* block = own.free[size_class];
   if (!block) return allocate_block(&own, size_class);
   own.free[size_class] = block->next;
@@ -148,7 +165,10 @@ Block* acquire_block(std::size_t bytes) {
   int size_class = size_class_of(bytes ? bytes : 1);
   Pool* own = own_pool();
   Block* block = own ? take_block(*own, size_class) : allocate_block(nullptr, size_class);
-  if (own) own->stats.bytes_in_use += static_cast<std::int64_t>(class_bytes(size_class));
+  if (own) {
+    own->stats.bytes_in_use +=
+        static_cast<std::int64_t>(class_bytes(static_cast<int>(block->size_class)));
+  }
   allow(block, bytes);
   return block;
 }

@@ -39,12 +39,25 @@ bool filled(const Storage& storage, std::size_t bytes, int value) {
 TEST_CASE("handles from before the first thread are counted on in others") {
   Storage first(64);
   std::vector<Storage> copies(100, first);
-  copies.resize(50);
-  std::thread([moved = std::move(copies)]() mutable { moved.resize(20); }).join();
+  copies.erase(copies.begin() + 50, copies.end());
+  std::thread([moved = std::move(copies)]() mutable { moved.clear(); }).join();
   CHECK(first.unique());
   Storage second = first;
   std::thread([&] { first = {}; }).join();
   CHECK(second.unique());
+}
+
+TEST_CASE("a large block up to twice as large as needed is used again") {
+  constexpr std::size_t large = 1 << 20;
+  { Storage first(large); }
+  const std::uint64_t before = pool_stats().system_allocations;
+  { Storage smaller(large * 6 / 10); }
+  CHECK(pool_stats().system_allocations == before);
+  { Storage much_smaller(large / 4); }
+  CHECK(pool_stats().system_allocations == before + 1);
+  Storage held(large), second(large);
+  CHECK(pool_stats().system_allocations == before + 2);
+  release_pool();
 }
 
 TEST_CASE("storage is aligned, and all of its bytes are its own") {
