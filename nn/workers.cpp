@@ -1,8 +1,8 @@
 #include "nn/workers.h"
 
-#include <condition_variable>
+#include <atomic>
+#include <chrono>
 #include <exception>
-#include <mutex>
 #include <thread>
 
 #include "nn/sizes.h"
@@ -11,19 +11,36 @@ namespace regrad {
 
 using Job = std::function<Gradients(Index)>;
 
+namespace {
+
+enum class State { waiting, working, closing };
+
+// Until the state is another than `state`. What comes soon is awaited awake: in training the next
+// job follows within less time than it takes to wake up.
+void wait_while(const std::atomic<State>& current, State state) {
+  using Clock = std::chrono::steady_clock;
+  const auto asleep = Clock::now() + std::chrono::microseconds(200);
+  while (current == state) {
+    if (Clock::now() > asleep) return current.wait(state);
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
 class Workers::Worker {
  public:
   explicit Worker(Index part) : part_(part), thread_([this] { work(); }) {}
   ~Worker() {
-    set(State::closing, nullptr);
+    set(State::closing);
     thread_.join();
   }
 
-  void start(const Job& job) { set(State::working, &job); }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return state_ == State::waiting; });
+  void start(const Job& job) {
+    job_ = &job;
+    set(State::working);
   }
+  void wait() { wait_while(state_, State::working); }
   // After wait; valid until the next start.
   const Gradients& gradients() const {
     if (failure_) std::rethrow_exception(failure_);
@@ -31,26 +48,17 @@ class Workers::Worker {
   }
 
  private:
-  enum class State { waiting, working, closing };
-
-  void set(State state, const Job* job) {
-    {
-      const std::lock_guard lock(mutex_);
-      job_ = job;
-      state_ = state;
-    }
-    changed_.notify_all();
+  void set(State state) {
+    state_ = state;
+    state_.notify_all();
   }
 
   void work() {
     for (;;) {
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return state_ != State::waiting; });
-        if (state_ == State::closing) break;
-      }
+      wait_while(state_, State::waiting);
+      if (state_ == State::closing) break;
       compute();
-      set(State::waiting, nullptr);
+      set(State::waiting);
     }
     gradients_ = {};
   }
@@ -67,9 +75,7 @@ class Workers::Worker {
   }
 
   Index part_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  State state_ = State::waiting;
+  std::atomic<State> state_ = State::waiting;
   const Job* job_ = nullptr;
   Gradients gradients_;
   std::exception_ptr failure_;
