@@ -29,20 +29,14 @@ Var dot_score(const Var& query, const Var& keys, const Lengths& lengths) {
   return record(
       "dot_score", ops::dot_score(query.value(), keys.value(), lengths),
       Edge{query, [keys, lengths](const Var& g) { return weighted_sum(g, keys, lengths); }},
-      AddingEdge{keys, [query, lengths](const Var& g) { return spread(g, query, lengths); },
-                 [query, lengths](const Tensor& g, Tensor& sum) {
-                   ops::add_spread(sum, g, query.value(), lengths);
-                 }});
+      SpreadEdge{keys, nullptr, &query, lengths});
 }
 
 Var weighted_sum(const Var& weights, const Var& values, const Lengths& lengths) {
   return record(
       "weighted_sum", ops::weighted_sum(weights.value(), values.value(), lengths),
       Edge{weights, [values, lengths](const Var& g) { return dot_score(g, values, lengths); }},
-      AddingEdge{values, [weights, lengths](const Var& g) { return spread(weights, g, lengths); },
-                 [weights, lengths](const Tensor& g, Tensor& sum) {
-                   ops::add_spread(sum, weights.value(), g, lengths);
-                 }});
+      SpreadEdge{values, &weights, nullptr, lengths});
 }
 
 Var spread(const Var& weights, const Var& x, const Lengths& lengths) {
@@ -52,6 +46,10 @@ Var spread(const Var& weights, const Var& x, const Lengths& lengths) {
       "spread", std::move(y),
       Edge{weights, [x, lengths](const Var& g) { return dot_score(x, g, lengths); }},
       Edge{x, [weights, lengths](const Var& g) { return weighted_sum(weights, g, lengths); }});
+}
+
+Var Recorder::Spread::operator()(Var&& g) const {
+  return gives_rows ? spread(weights, g, lengths) : spread(g, rows, lengths);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/tape.h"
+#include "ops/attention.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
 
@@ -47,7 +48,7 @@ class Tape::Sweep final : public GradientSink {
 
  private:
   struct Term {
-    ops::OuterProduct product;
+    ProductTerm product;
     std::int32_t next;
   };
 
@@ -78,13 +79,18 @@ class Tape::Sweep final : public GradientSink {
         contribute(target, std::move(g.value_));
       } else if (way == Way::add) {
         pullback->add(g.value(), sum_at(target));
+      } else if (way == Way::product) {
+        const Tensor& weight = pullback->weight()->value();
+        contribute(target,
+                   ops::linear_backward(g.value(), weight,
+                                        tape_.packed(weight, NoTrans, ops::rows_of(g.value()))));
       } else {
-        add_term(target, {g.value(), pullback->outer_factor()->value()});
+        add_term(target, pullback->term(g.value()));
       }
     }
   }
 
-  void add_term(Node target, ops::OuterProduct product) {
+  void add_term(Node target, ProductTerm product) {
     auto& newest = terms_of_[static_cast<std::size_t>(target)];
     terms_.push_back({std::move(product), newest});
     newest = static_cast<std::int32_t>(terms_.size() - 1);
@@ -119,14 +125,22 @@ class Tape::Sweep final : public GradientSink {
     }
   }
 
-  // A weight's gradient is a sum of outer products: all of them in one product, oldest first.
+  // All of the terms of a gradient in one product. Spread terms are of rank 3, those of a weight of
+  // rank 2, so that an input has terms of one kind.
   void add_terms(std::size_t step) {
     if (terms_of_[step] < 0) return;
     List<ops::OuterProduct> products;
+    List<ops::SpreadTerm> spreads;
     for (std::int32_t i = terms_of_[step]; i >= 0; i = terms_[static_cast<std::size_t>(i)].next) {
-      products.push_back(std::move(terms_[static_cast<std::size_t>(i)].product));
+      auto& [a, b, lengths] = terms_[static_cast<std::size_t>(i)].product;
+      if (lengths) {
+        spreads.push_back({std::move(a), std::move(b), *std::move(lengths)});
+      } else {
+        products.push_back({std::move(a), std::move(b)});
+      }
     }
-    add_to(static_cast<Node>(step), ops::sum_outer_products(products));
+    add_to(static_cast<Node>(step),
+           spreads.empty() ? ops::sum_outer_products(products) : ops::sum_spreads(spreads));
   }
 
   Tape& tape_;
@@ -160,6 +174,7 @@ Gradients Tape::backward(const Var& loss, const Tensor& gradient) {
   Paused paused;
   Sweep sweep(*this);
   sweep.run(loss.node_, gradient);
+  packed_.clear();
   return sweep.collect();
 }
 

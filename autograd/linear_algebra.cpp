@@ -62,22 +62,31 @@ Var outer(const Var& a, const Var& b) {
   return matmul(unsqueeze(a, 1), unsqueeze(b, 0));
 }
 
+namespace {
+
+const ops::Packed* packed(const Var& x, const Var& weight) {
+  Tape* tape = Tape::active();
+  return tape ? tape->packed(weight.value(), Trans, ops::rows_of(x.value())) : nullptr;
+}
+
+}  // namespace
+
 Var linear(const Var& x, const Var& weight) {
-  return record("linear", ops::linear(x.value(), weight.value(), nullptr),
-                Edge{x, [weight, shape = x.shape()](
-                            const Var& g) { return reshape(matmul(as_matrix(g), weight), shape); }},
-                WeightEdge{weight, x});
+  return record("linear", ops::linear(x.value(), weight.value(), nullptr, packed(x, weight)),
+                ProductEdge{x, weight}, WeightEdge{weight, x});
 }
 
 Var linear(const Var& x, const Var& weight, const Var& bias) {
-  return record("linear", ops::linear(x.value(), weight.value(), &bias.value()),
-                Edge{x, [weight, shape = x.shape()](
-                            const Var& g) { return reshape(matmul(as_matrix(g), weight), shape); }},
-                WeightEdge{weight, x}, PassEdge{bias});
+  return record("linear", ops::linear(x.value(), weight.value(), &bias.value(), packed(x, weight)),
+                ProductEdge{x, weight}, WeightEdge{weight, x}, PassEdge{bias});
 }
 
 Var Recorder::Outer::operator()(Var&& g) const {
   return matmul(as_matrix(g), as_matrix(x), Trans, NoTrans);
+}
+
+Var Recorder::Product::operator()(Var&& g) const {
+  return reshape(matmul(as_matrix(g), w), g.shape().with(-1, w.shape()[1]));
 }
 
 }  // namespace regrad

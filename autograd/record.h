@@ -47,6 +47,21 @@ struct WeightEdge {
   const Var& x;
 };
 
+// The x of y = x Wᵀ: its gradient is g W.
+struct ProductEdge {
+  const Var& input;
+  const Var& weight;
+};
+
+// An input [S, B, D] whose gradient is spread(weights, g), or spread(g, rows): of `weights` [B, S]
+// and `rows` [B, D] the one that is not null.
+struct SpreadEdge {
+  const Var& input;
+  const Var* weights;
+  const Var* rows;
+  const Lengths& lengths;
+};
+
 class Recorder {
  public:
   template <class... Edges>
@@ -116,8 +131,28 @@ class Recorder {
   struct Outer final : Pullback {
     explicit Outer(const Var& factor) : x(factor) {}
     Var operator()(Var&& g) const override;
-    const Var* outer_factor() const override { return &x; }
+    ProductTerm term(const Tensor& g) const override { return {g, x.value(), std::nullopt}; }
     Var x;
+  };
+  struct Product final : Pullback {
+    explicit Product(const Var& factor) : w(factor) {}
+    Var operator()(Var&& g) const override;
+    const Var* weight() const override { return &w; }
+    Var w;
+  };
+  struct Spread final : Pullback {
+    explicit Spread(const SpreadEdge& edge)
+        : weights(edge.weights ? *edge.weights : Var()),
+          rows(edge.rows ? *edge.rows : Var()),
+          lengths(edge.lengths),
+          gives_rows(edge.weights) {}
+    Var operator()(Var&& g) const override;
+    ProductTerm term(const Tensor& g) const override {
+      return {gives_rows ? weights.value() : g, gives_rows ? g : rows.value(), lengths};
+    }
+    Var weights, rows;
+    Lengths lengths;
+    bool gives_rows;  // the gradient of the output stands for the rows, else for the weights
   };
   template <class F>
   struct Joint final : JointPullback {
@@ -156,7 +191,13 @@ class Recorder {
                                std::move(edge.add));
   }
   static void add(Tape& tape, const Var&, WeightEdge&& edge) {
-    add_pullback<Outer>(tape, edge.input, Way::outer, edge.x);
+    add_pullback<Outer>(tape, edge.input, Way::gather, edge.x);
+  }
+  static void add(Tape& tape, const Var&, ProductEdge&& edge) {
+    add_pullback<Product>(tape, edge.input, Way::product, edge.weight);
+  }
+  static void add(Tape& tape, const Var&, SpreadEdge&& edge) {
+    add_pullback<Spread>(tape, edge.input, Way::gather, edge);
   }
 };
 

@@ -93,6 +93,19 @@ Var Tape::begin_step(const char* name, Tensor&& value) {
   return Var(std::move(value), serial_, node);
 }
 
+const ops::Packed* Tape::packed(const Tensor& weight, Transpose transpose, Index rows) {
+  if (!ops::are_few_rows(rows)) return nullptr;
+  const void* address = visit(
+      weight.dtype(), [&](auto zero) -> const void* { return weight.data<decltype(zero)>(); });
+  const WeightKey key{address, weight.shape()[0], weight.shape()[1], transpose};
+  const auto [known, is_new] = packed_.try_emplace(key, PackedWeight{weight});
+  PackedWeight& entry = known->second;
+  if (is_new) return nullptr;
+  if (!entry.repeated) entry.packed = ops::Packed(weight, transpose);
+  entry.repeated = true;
+  return &entry.packed;
+}
+
 Var::Var(const Parameter& parameter) {
   if (!parameter) fail("Var: the parameter holds nothing; assign it a tensor first");
   Tape* tape = Tape::active();

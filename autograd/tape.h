@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "autograd/profile.h"
 #include "autograd/pullback.h"
 #include "autograd/var.h"
+#include "ops/packed.h"
 #include "ops/storage.h"
 
 namespace regrad {
@@ -70,6 +74,10 @@ class Tape {
   // The parameters that took part so far.
   std::vector<Parameter> parameters() const;
 
+  // `weight` packed for a product with so many rows if that pays: if they are few, and it was asked
+  // for before on this tape. Else nullptr.
+  const ops::Packed* packed(const Tensor& weight, Transpose transpose, Index rows);
+
   bool checks_finite() const { return options_.check_finite; }
   // Number of leaves and recorded steps.
   Index size() const { return static_cast<Index>(steps_.size()); }
@@ -99,6 +107,13 @@ class Tape {
     Node node;
     Parameter parameter;  // empty for a variable
   };
+  struct PackedWeight {
+    Tensor weight;  // held, so that its address stays its own
+    bool repeated = false;
+    ops::Packed packed = {};
+  };
+  using WeightKey = std::tuple<const void*, Index, Index, Transpose>;  // address and shape
+  using WeightEntry = std::pair<const WeightKey, PackedWeight>;
   class Sweep;
   class DifferentiableSweep;
   template <class T>
@@ -148,6 +163,7 @@ class Tape {
   List<Step> steps_;
   List<EdgeRecord> edges_;
   List<Leaf> leaves_;
+  std::map<WeightKey, PackedWeight, std::less<>, PoolAllocator<WeightEntry>> packed_;
   List<std::int32_t> parameter_table_;  // open addressing: positions in leaves_, -1 for none
 };
 

@@ -12,6 +12,8 @@ struct Dropout {
   explicit Dropout(double p = 0);
 
   Var operator()(const Var& x, Rng* rng) const;
+  // x [T, ...] with one mask [...] for all steps (Gal and Ghahramani 2016).
+  Var same_for_all_steps(const Var& x, Rng* rng) const;
 
   double p;
 };

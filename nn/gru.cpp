@@ -16,9 +16,10 @@ RecurrentState GRUCell::advance(const Var& from_input, const Var& from_hidden,
   return {gru_gates(from_input, from_hidden, state[0])};
 }
 
-RecurrentOutput GRUCell::sequence(const Var& from_input, const RecurrentState& initial,
-                                  const Lengths& lengths, Direction direction) const {
-  const Var states = gru(from_input, initial[0], weight_hh, bias_hh, lengths, direction);
+RecurrentOutput GRUCell::sequence(const Var& from_input, const Var& weight,
+                                  const RecurrentState& initial, const Lengths& lengths,
+                                  Direction direction) const {
+  const Var states = gru(from_input, initial[0], weight, bias_hh, lengths, direction);
   return {states, {select(states, 0, direction == Direction::forward ? -1 : 0)}};
 }
 

@@ -18,7 +18,7 @@ struct GRUCell : RecurrentCell {
   // With the state itself: h [B, H] -> h'.
   Var operator()(const Var& x, const Var& h) const;
   Var step(const Var& from_input, const Var& h) const;
-  RecurrentOutput sequence(const Var& from_input, const RecurrentState& initial,
+  RecurrentOutput sequence(const Var& from_input, const Var& weight, const RecurrentState& initial,
                            const Lengths& lengths, Direction direction) const override;
 
  private:

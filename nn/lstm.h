@@ -15,7 +15,7 @@ struct LSTMCell : RecurrentCell {
   // Throws Error for a size below 1.
   LSTMCell(Index inputs, Index hidden, Rng& rng, DType dtype = DType::f32);
 
-  RecurrentOutput sequence(const Var& from_input, const RecurrentState& initial,
+  RecurrentOutput sequence(const Var& from_input, const Var& weight, const RecurrentState& initial,
                            const Lengths& lengths, Direction direction) const override;
 
  private:

@@ -37,8 +37,13 @@ RecurrentState RecurrentCell::operator()(const Var& x, const RecurrentState& sta
 }
 
 RecurrentState RecurrentCell::step(const Var& from_input, const RecurrentState& state) const {
+  return step(from_input, state, weight_hh);
+}
+
+RecurrentState RecurrentCell::step(const Var& from_input, const RecurrentState& state,
+                                   const Var& weight) const {
   require_states(kind_, "the state", state);
-  return advance(from_input, linear(state[0], weight_hh, bias_hh), state);
+  return advance(from_input, linear(state[0], weight, bias_hh), state);
 }
 
 Var RecurrentCell::project(const Var& x) const { return linear(x, weight_ih, bias_ih); }
@@ -60,6 +65,7 @@ Recurrent::Recurrent(const RecurrentKind& kind, Index hidden, DType dtype,
     : layers(options.layers),
       directions(options.bidirectional ? 2 : 1),
       dropout(options.dropout),
+      weight_dropout(options.weight_dropout),
       variational(options.variational),
       kind_(kind) {
   require_size(kind.name, "layers", layers);
@@ -103,8 +109,8 @@ RecurrentOutput Recurrent::operator()(const Var& x, const RecurrentState& initia
       RecurrentState h;
       for (const Var& states : initial_states) h.push_back(select(states, 0, i));
       const RecurrentOutput y =
-          cell(i).sequence(cell(i).project(input), h, lengths,
-                           outputs.empty() ? Direction::forward : Direction::backward);
+          cell(i).sequence(cell(i).project(input), weight_dropout(cell(i).weight_hh, rng), h,
+                           lengths, outputs.empty() ? Direction::forward : Direction::backward);
       outputs.push_back(y.outputs);
       for (std::size_t k = 0; k < h.size(); ++k) final_states[k].push_back(y.final[k]);
     }
@@ -116,8 +122,7 @@ RecurrentOutput Recurrent::operator()(const Var& x, const RecurrentState& initia
 }
 
 Var Recurrent::drop(const Var& x, Rng* rng) const {
-  if (!variational || !rng) return dropout(x, rng);
-  return x * dropout(ones({x.shape()[1], x.shape()[2]}, x.dtype()), rng);
+  return variational ? dropout.same_for_all_steps(x, rng) : dropout(x, rng);
 }
 
 void Recurrent::check(const Var& x, const RecurrentState& initial_states,

@@ -34,12 +34,15 @@ struct RecurrentCell : Module {
   // The same with the input already projected, for callers that split the input matrix or project
   // many steps at once. Throws Error for another number of states and shapes that do not fit.
   RecurrentState step(const Var& from_input, const RecurrentState& state) const;
+  // With another matrix in place of weight_hh, one with dropout, say.
+  RecurrentState step(const Var& from_input, const RecurrentState& state, const Var& weight) const;
   // x W_ihᵀ + b_ih: [..., I] -> [..., G H], G the number of blocks.
   Var project(const Var& x) const;
-  // All steps, fused: from_input [T, B, G H], initial [B, H] each -> outputs [T, B, H], final
-  // [B, H] each.
-  virtual RecurrentOutput sequence(const Var& from_input, const RecurrentState& initial,
-                                   const Lengths& lengths, Direction direction) const = 0;
+  // All steps, fused, with `weight` [G H, H] as weight_hh: from_input [T, B, G H], initial [B, H]
+  // each -> outputs [T, B, H], final [B, H] each.
+  virtual RecurrentOutput sequence(const Var& from_input, const Var& weight,
+                                   const RecurrentState& initial, const Lengths& lengths,
+                                   Direction direction) const = 0;
   Index hidden() const { return weight_hh.shape()[1]; }
   RecurrentState zero_state(Index batch) const;
   void visit(Visitor& visitor) const override;
@@ -63,6 +66,8 @@ struct RecurrentOptions {
   double dropout = 0;  // between layers; with one layer it has no effect and is an Error
   // Dropout with one mask for all steps of a sequence (Gal and Ghahramani 2016).
   bool variational = false;
+  // On the entries of each weight_hh, one mask per call (Merity, Keskar and Socher 2017).
+  double weight_dropout = 0;
   // Initial states are parameters `initial_h` and `initial_c` [layers D, H], zeros at first.
   bool learned_initial = false;
 };
@@ -88,7 +93,7 @@ struct Recurrent : Module {
   void visit(Visitor& visitor) const override;
 
   Index layers, directions;
-  Dropout dropout;
+  Dropout dropout, weight_dropout;
   bool variational;
   std::vector<Parameter> initial;  // of h and c, where they are learned
 

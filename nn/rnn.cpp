@@ -16,10 +16,10 @@ RecurrentState RNNCell::advance(const Var& from_input, const Var& from_hidden,
   return {rnn_gates(from_input, from_hidden, nonlinearity)};
 }
 
-RecurrentOutput RNNCell::sequence(const Var& from_input, const RecurrentState& initial,
-                                  const Lengths& lengths, Direction direction) const {
-  const Var states =
-      rnn(from_input, initial[0], weight_hh, bias_hh, lengths, direction, nonlinearity);
+RecurrentOutput RNNCell::sequence(const Var& from_input, const Var& weight,
+                                  const RecurrentState& initial, const Lengths& lengths,
+                                  Direction direction) const {
+  const Var states = rnn(from_input, initial[0], weight, bias_hh, lengths, direction, nonlinearity);
   return {states, {select(states, 0, direction == Direction::forward ? -1 : 0)}};
 }
 

@@ -1,8 +1,10 @@
 #include "ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "ops/blas.h"
 #include "ops/simd/kernels.h"
 
 namespace regrad::ops {
@@ -72,10 +74,11 @@ Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& v,
     using T = decltype(zero);
     Index size = v.size();
     T* out = scores.mutable_data<T>();
-    for_each_key(lengths, [&](Index b, Index s, Index row) {
-      out[b * lengths.time() + s] = simd::kernels<T>().additive_score(
-          query.data<T>() + b * size, keys.data<T>() + row * size, v.data<T>(), size);
-    });
+    for (Index b = 0; b < lengths.batch(); ++b) {
+      simd::kernels<T>().additive_score(query.data<T>() + b * size, keys.data<T>() + b * size,
+                                        lengths.batch() * size, lengths[b], v.data<T>(),
+                                        out + b * lengths.time(), size);
+    }
   });
   return scores;
 }
@@ -88,12 +91,12 @@ void additive_score_backward(const Tensor& g, const Tensor& query, const Tensor&
     Index size = v.size();
     T *to_query = g_query.mutable_data<T>(), *to_keys = g_keys.mutable_data<T>();
     T* to_v = g_v.mutable_data<T>();
-    for_each_key(lengths, [&](Index b, Index s, Index row) {
+    for (Index b = 0; b < lengths.batch(); ++b) {
       simd::kernels<T>().additive_score_backward(
-          g.data<T>()[b * lengths.time() + s], query.data<T>() + b * size,
-          keys.data<T>() + row * size, v.data<T>(), to_query + b * size, to_keys + row * size, to_v,
-          size);
-    });
+          g.data<T>() + b * lengths.time(), query.data<T>() + b * size, keys.data<T>() + b * size,
+          lengths.batch() * size, lengths[b], v.data<T>(), to_query + b * size, to_keys + b * size,
+          to_v, size);
+    }
   });
 }
 
@@ -131,7 +134,10 @@ Tensor weighted_sum(const Tensor& weights, const Tensor& values, const Lengths& 
   return result;
 }
 
-void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths& lengths) {
+namespace {
+
+void require_spread(const Tensor& y, const Tensor& weights, const Tensor& x,
+                    const Lengths& lengths) {
   require_same_dtype(weights, x, "spread");
   require_same_dtype(y, x, "spread");
   require_weights("spread", weights, lengths);
@@ -139,6 +145,26 @@ void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths
       !(y.shape() == Shape{lengths.time(), lengths.batch(), x.shape()[1]})) {
     fail("spread: {} [batch, size] does not fit [time, batch, size] = {}", x.shape(), y.shape());
   }
+}
+
+// The rows of sentence b of all terms, one behind the other, weights of padding as 0.
+template <class T>
+void gather_sentence(std::span<const SpreadTerm> terms, Index b, Index time, Index size, T* weights,
+                     T* rows) {
+  for (const SpreadTerm& term : terms) {
+    const T* from = term.weights.data<T>() + b * term.lengths.time();
+    const Index valid = std::min(term.lengths[b], time);
+    std::fill_n(std::copy_n(from, valid, weights), time - valid, T(0));
+    std::copy_n(term.x.data<T>() + b * size, size, rows);
+    weights += time;
+    rows += size;
+  }
+}
+
+}  // namespace
+
+void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths& lengths) {
+  require_spread(y, weights, x, lengths);
   Index size = x.shape()[1];
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -148,6 +174,31 @@ void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths
                                     weights.data<T>()[b * lengths.time() + s], size);
     });
   });
+}
+
+Tensor sum_spreads(std::span<const SpreadTerm> terms) {
+  if (terms.empty()) fail("spread: there is nothing to sum");
+  const Index batch = terms[0].lengths.batch(), size = terms[0].x.shape()[-1];
+  const Index time = terms[0].lengths.time(), count = static_cast<Index>(terms.size());
+  Tensor y({time, batch, size}, terms[0].x.dtype());
+  for (const SpreadTerm& term : terms) {
+    require_spread(y, term.weights, term.x, term.lengths);
+  }
+  visit(y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    Tensor gathered({count * (time + size)}, y.dtype());
+    T *weights = gathered.mutable_data<T>(), *rows = weights + count * time;
+    T* out = y.mutable_data<T>();
+    for (Index b = 0; b < batch; ++b) {
+      Index valid = 0;
+      for (const SpreadTerm& term : terms) valid = std::max(valid, term.lengths[b]);
+      gather_sentence(terms, b, valid, size, weights, rows);
+      gemm(Trans, NoTrans, valid, size, count, weights, std::max<Index>(valid, 1), rows,
+           std::max<Index>(size, 1), T(0), out + b * size, std::max<Index>(batch * size, 1));
+      for (Index s = valid; s < time; ++s) std::fill_n(out + (s * batch + b) * size, size, T(0));
+    }
+  });
+  return y;
 }
 
 Tensor monotonic_alignment(const Tensor& logits, const Tensor& previous, const Lengths& lengths) {

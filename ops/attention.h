@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "ops/ids.h"
 #include "ops/tensor.h"
 
@@ -20,6 +22,13 @@ Tensor dot_score(const Tensor& query, const Tensor& keys, const Lengths& lengths
 Tensor weighted_sum(const Tensor& weights, const Tensor& values, const Lengths& lengths);
 // y[s, b] += weights[b, s] x[b]: weights [B, S], x [B, D], y [S, B, D].
 void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths& lengths);
+struct SpreadTerm {
+  Tensor weights, x;  // [B, S], [B, D]
+  Lengths lengths;
+};
+// Σ of what add_spread adds, over all terms, as one product per sentence: [S, B, D], 0 where
+// padded. Throws Error for no terms, and as add_spread does.
+Tensor sum_spreads(std::span<const SpreadTerm> terms);
 
 // p_s q_s with p = σ(logits) and q_s = (1 - p_{s-1}) q_{s-1} + previous_s, 0 where padded: [B, S].
 Tensor monotonic_alignment(const Tensor& logits, const Tensor& previous, const Lengths& lengths);

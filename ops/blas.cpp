@@ -6,6 +6,7 @@
 #include <cblas.h>
 
 #include "ops/error.h"
+#include "ops/packed.h"
 
 namespace regrad::ops {
 namespace {
@@ -31,6 +32,10 @@ void multiply(Transpose a_transpose, Transpose b_transpose, Index m, Index n, In
               Index lda, const T* b, Index ldb, T beta, T* c, Index ldc, Gemm gemm, Gemv gemv) {
   if (m == 0 || n == 0) return;
   if (k == 0) return beta == 0 ? clear(m, n, c, ldc) : void();
+  if (a_transpose == NoTrans && are_few_rows(m)) {
+    return multiply_few_rows(a, lda, m, b, ldb, b_transpose, nullptr, n, k,
+                             Addend<T>{.keep_c = beta == 1}, c, ldc);
+  }
   use_one_thread();
   if (m == 1 && a_transpose == NoTrans) {  // one row: c = op(B)ᵀ a
     if (beta == 0) clear(1, n, c, ldc);

@@ -27,6 +27,7 @@ Kernels<T> make_kernels() {
   add_rows<Set>(table);
   add_recurrent<Set>(table);
   add_attention<Set>(table);
+  add_product<Set>(table);
   add_optimizer<Set>(table);
   return table;
 }

@@ -65,7 +65,21 @@ Tensor matmul(const Tensor& a, const Tensor& b, Transpose a_transpose, Transpose
   return c;
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor* bias) {
+namespace {
+
+template <class T>
+void multiply_rows(const Tensor& x, const Tensor& weight, Transpose transpose, const Packed* packed,
+                   const Tensor* bias, Tensor& y) {
+  const Index k = x.shape()[-1], n = y.shape()[-1];
+  multiply(x.data<T>(), std::max<Index>(k, 1), rows_of(x), weight.data<T>(),
+           std::max<Index>(weight.shape()[1], 1), transpose, packed, n, k,
+           Addend<T>{.bias = bias ? bias->data<T>() : nullptr}, y.mutable_data<T>(),
+           std::max<Index>(n, 1));
+}
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor* bias, const Packed* packed) {
   require_same_dtype(x, weight, "linear");
   if (weight.rank() != 2 || x.rank() < 1 || x.shape()[-1] != weight.shape()[1]) {
     fail("linear: input {} does not fit weight {} (outputs, inputs)", x.shape(), weight.shape());
@@ -74,20 +88,19 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor* bias) {
     fail("linear: bias {} does not fit weight {}", bias->shape(), weight.shape());
   }
   if (bias) require_same_dtype(x, *bias, "linear");
-  Index outputs = weight.shape()[0], inputs = weight.shape()[1];
+  const Index outputs = weight.shape()[0];
   Tensor y(x.shape().with(-1, outputs), x.dtype());
-  Index rows = x.shape().product(0, x.rank() - 1);
-  visit(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    T* out = y.mutable_data<T>();
-    if (bias) {
-      for (Index r = 0; r < rows; ++r) std::copy_n(bias->data<T>(), outputs, out + r * outputs);
-    }
-    gemm(NoTrans, Trans, rows, outputs, inputs, x.data<T>(), std::max<Index>(inputs, 1),
-         weight.data<T>(), std::max<Index>(inputs, 1), bias ? T(1) : T(0), out,
-         std::max<Index>(outputs, 1));
-  });
+  visit(x.dtype(),
+        [&](auto zero) { multiply_rows<decltype(zero)>(x, weight, Trans, packed, bias, y); });
   return y;
+}
+
+Tensor linear_backward(const Tensor& g, const Tensor& weight, const Packed* packed) {
+  Tensor g_x(g.shape().with(-1, weight.shape()[1]), g.dtype());
+  visit(g.dtype(), [&](auto zero) {
+    multiply_rows<decltype(zero)>(g, weight, NoTrans, packed, nullptr, g_x);
+  });
+  return g_x;
 }
 
 namespace {

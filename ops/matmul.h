@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "ops/blas.h"
+#include "ops/packed.h"
 #include "ops/tensor.h"
 
 namespace regrad {
@@ -14,8 +14,13 @@ namespace ops {
 Tensor matmul(const Tensor& a, const Tensor& b, Transpose a_transpose = NoTrans,
               Transpose b_transpose = NoTrans);
 
-// x [..., I], weight [O, I], bias [O] or nullptr: x Wᵀ + b.
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor* bias);
+// x [..., I], weight [O, I], bias [O] or nullptr: x Wᵀ + b. `packed`, of few rows of x only: Wᵀ.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor* bias,
+              const Packed* packed = nullptr);
+// g [..., O] -> g W [..., I], the gradient of x. `packed`: W.
+Tensor linear_backward(const Tensor& g, const Tensor& weight, const Packed* packed = nullptr);
+// Rows of x [..., I] as a matrix.
+inline Index rows_of(const Tensor& x) { return x.shape().product(0, x.rank() - 1); }
 
 // One term gᵀ x of a weight's gradient: g [..., O], x [..., I].
 struct OuterProduct {

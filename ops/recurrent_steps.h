@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "ops/blas.h"
+#include "ops/packed.h"
 #include "ops/recurrent.h"
 
 // For the recurrent layers only: the loops over the steps of a sequence, and the checks of shapes.
@@ -28,14 +28,11 @@ void each_step(const Tensor& weight_hh, const Tensor& bias_hh, const Lengths& le
   Index gates = weight_hh.shape()[0], size = weight_hh.shape()[1];
   Tensor from_hidden({batch, gates}, dtype_of<T>());
   T* hidden = from_hidden.mutable_data<T>();
+  const RepeatedProduct multiply(weight_hh, Trans, batch);
   for (Index i = 0; i < time; ++i) {
     Index t = backward ? time - 1 - i : i;
     StepRows rows(t, batch, backward);
-    for (Index b = 0; b < batch; ++b) {
-      std::copy_n(bias_hh.data<T>(), gates, hidden + b * gates);
-    }
-    gemm(NoTrans, Trans, batch, gates, size, *states.begin() + rows.before * size, size,
-         weight_hh.data<T>(), size, T(1), hidden, gates);
+    multiply(*states.begin() + rows.before * size, Addend<T>{.bias = bias_hh.data<T>()}, hidden);
     for (Index b = 0; b < batch; ++b) {
       if (lengths.valid(t, b)) {
         step(rows.step + b, rows.before + b, rows.after + b, hidden + b * gates);
@@ -57,6 +54,7 @@ void each_step_backward(const T* g, const Tensor& weight_hh, const Lengths& leng
   auto accumulate = simd::kernels<T>().accumulate;
   Index time = lengths.time(), batch = lengths.batch();
   Index gates = weight_hh.shape()[0], size = weight_hh.shape()[1];
+  const RepeatedProduct multiply(weight_hh, NoTrans, batch);
   for (Index i = 0; i < time; ++i) {
     Index t = backward ? i : time - 1 - i;
     StepRows rows(t, batch, backward);
@@ -68,8 +66,7 @@ void each_step_backward(const T* g, const Tensor& weight_hh, const Lengths& leng
       }
       for (T* gradient : g_gates) std::fill_n(gradient + (rows.step + b) * gates, gates, T(0));
     }
-    gemm(NoTrans, NoTrans, batch, size, gates, *g_gates.begin() + rows.step * gates, gates,
-         weight_hh.data<T>(), size, T(1), g_h, size);
+    multiply(*g_gates.begin() + rows.step * gates, Addend<T>{.keep_c = true}, g_h);
   }
 }
 

@@ -88,6 +88,26 @@ TEST_CASE("the products of attention are adjoint to each other") {
   }
 }
 
+TEST_CASE_TEMPLATE("spreads summed as one product are those added one by one", T, float, double) {
+  const Lengths longer({4, 1, 3, 0}, 4);
+  for (const Lengths& lengths : {some_lengths, Lengths::full(4, 4)}) {
+    std::vector<SpreadTerm> terms;
+    Tensor expected = zeros({4, 4, 5}, dtype_of<T>());
+    for (unsigned i = 0; i < 7; ++i) {
+      terms.push_back({random_tensor({4, 4}, dtype_of<T>(), i),
+                       random_tensor({4, 5}, dtype_of<T>(), 10 + i), i == 3 ? longer : lengths});
+      add_spread(expected, terms[i].weights, terms[i].x, terms[i].lengths);
+    }
+    CHECK(difference(sum_spreads(terms), expected) < tolerance<T>);
+    const Tensor one = sum_spreads(std::span(terms).first(1));
+    for (SpreadTerm& term : terms) {
+      term.weights = with_padded_scores(term.weights, term.lengths, NAN);
+    }
+    CHECK(identical(sum_spreads(std::span(terms).first(1)), one));
+    CHECK(difference(sum_spreads(terms), expected) < tolerance<T>);
+  }
+}
+
 TEST_CASE("additive_score_backward is the gradient") {
   Tensor query = random_tensor({4, 3}, DType::f64, 1), v = random_tensor({3}, DType::f64, 2);
   Tensor keys = random_tensor({4, 4, 3}, DType::f64, 3), g = random_tensor({4, 4}, DType::f64, 4);
@@ -194,6 +214,11 @@ TEST_CASE("weights of tensors that do not fit are errors") {
   CHECK(spread(weights, zeros({2, 5})) ==
         "spread: [2, 5] [batch, size] does not fit [time, batch, size] = [3, 2, 4]");
   CHECK(spread(weights, zeros({4})) != "");
+  CHECK(message_of([] { sum_spreads({}); }) == "spread: there is nothing to sum");
+  const std::vector<SpreadTerm> unlike{{weights, zeros({2, 4}), lengths},
+                                       {weights, zeros({2, 5}), lengths}};
+  CHECK(message_of([&] { sum_spreads(unlike); }) ==
+        "spread: [2, 5] [batch, size] does not fit [time, batch, size] = [3, 2, 4]");
   CHECK(spread(zeros({3, 2}), zeros({2, 4})) ==
         "spread: weights [3, 2] are not [batch, time] = [2, 3]");
   CHECK(spread(weights, zeros({2, 4}, DType::f64)) ==

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "autograd/gradcheck.h"
 #include "autograd/tape.h"
 #include "nn/gru.h"
 #include "nn/lstm.h"
@@ -78,6 +79,34 @@ TEST_CASE("variational dropout has one mask for all steps of a sequence, plain d
     for (const double value : y.to_vector()) {
       CHECK((value == 0 || value == doctest::Approx(1 / 0.75)));
     }
+  }
+}
+
+TEST_CASE("weight dropout: a mask on each weight_hh, in training only, and its gradient") {
+  for (const std::string_view name : recurrent_names()) {
+    CAPTURE(name);
+    Rng rng(1);
+    const auto layer = make_recurrent(name, inputs, hidden, rng, DType::f64,
+                                      {.layers = 2, .bidirectional = true, .weight_dropout = 0.5});
+    name_parameters(*layer);
+    const Lengths lengths({4, 0, 2}, 4);
+    const Tensor x = normal({4, 3, inputs}, 0, 1, rng, DType::f64);
+    const Tensor evaluated = (*layer)(x, lengths).outputs.value();
+    const auto train = [&] {
+      Rng same(5);
+      return (*layer)(x, lengths, &same).outputs;
+    };
+    const Tensor trained = train().value();
+    const GradcheckReport report = gradcheck(train, parameter_list(*layer), {.step = 1e-4});
+    CHECK_MESSAGE(report.passed, report.to_string());
+    // The same masks on the weights themselves, in evaluation.
+    Rng same(5);
+    for (Index i = 0; i < layer->cell_count(); ++i) {
+      const Parameter weight = layer->cell(i).weight_hh;
+      weight.assign(dropout(weight, 0.5, same).value());
+    }
+    CHECK(identical((*layer)(x, lengths).outputs.value(), trained));
+    CHECK_FALSE(identical(evaluated, trained));
   }
 }
 
@@ -177,6 +206,7 @@ TEST_CASE("recurrent layers: wrong sizes and dropout without effect are named er
     CHECK(contains(message(2, 2, {.layers = 0}), ": layers must be at least 1, not 0"));
     CHECK(contains(message(2, 2, {.dropout = 0.3}), "dropout 0.3 has no effect"));
     CHECK(contains(message(2, 2, {.layers = 2, .dropout = 1}), "dropout: the probability"));
+    CHECK(contains(message(2, 2, {.weight_dropout = 1}), "dropout: the probability"));
     CHECK(contains(message_of([&] { make_cell(name, 0, 2, rng); }), ": inputs"));
     CHECK(contains(message_of([&] { make_cell(name, 2, -1, rng); }), ": hidden"));
   }

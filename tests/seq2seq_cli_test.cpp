@@ -88,6 +88,20 @@ TEST_CASE("bad usage is status 2 and tells what there is") {
   require_error(shop.run(shop.tiny("run", {"--attention", "none", "--decoder", "luong"})), 2,
                 "--decoder luong needs an attention");
   require_error(shop.run(shop.tiny("run", {"--fixed-vector", "initial"})), 2, "--attention none");
+  require_error(shop.run(shop.tiny("run", {"--positions", "learned"})), 2,
+                "are for --architecture transformer");
+  require_error(shop.run(shop.tiny("run", {"--norm", "both"})), 2, "there is pre, post");
+  require_error(shop.run(shop.tiny("run", {"--variational-dropout", "--dropout", "0"})), 2,
+                "no effect");
+  for (const std::vector<std::string>& option :
+       {std::vector<std::string>{"--weight-dropout", "0.1"}, {"--learned-initial"}}) {
+    std::vector<std::string> options{"--architecture", "transformer"};
+    options.insert(options.end(), option.begin(), option.end());
+    require_error(shop.run(shop.tiny("run", options)), 2, "are for --architecture recurrent");
+  }
+  require_error(shop.run(shop.tiny("run", {"--architecture", "transformer", "--positions",
+                                           "learned", "--longest", "3"})),
+                2, "--positions learned has --longest 3 positions");
   require_error(shop.run({"evaluate", "--model", "m"}), 2, "--data");
   require_error(shop.run({"evaluate", "--model", "m", "--data", "d", "--task", "copy"}), 2,
                 "--data");

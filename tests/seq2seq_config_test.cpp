@@ -100,8 +100,11 @@ TEST_CASE("a damaged configuration is a named error") {
   CHECK(contains(with("colour", "red"), "unknown entries"));
   CHECK(contains(message_of([] { config_from_json(Json::array()); }), "no JSON object"));
   Json short_one = good;
-  short_one.erase("layers");
-  CHECK(config_from_json(short_one).layers == Config().layers);
+  for (const char* newer : {"layers", "variational-dropout", "weight-dropout", "learned-initial",
+                            "positions", "longest", "norm"}) {
+    CHECK(short_one.erase(newer) == 1);
+  }
+  CHECK(to_json(config_from_json(short_one)) == good);
 }
 
 TEST_CASE("a resume may change limits, patience and threads, and nothing else") {
@@ -131,6 +134,23 @@ TEST_CASE("options that belong to another mechanism are usage errors, ranges com
   CHECK(
       contains(message({{"architecture", "transformer"}, {"heads", 0}}), "--heads must be from 1"));
   CHECK(contains(message({{"heads", 2}}), "--heads is for"));
+  for (const Json& more :
+       {Json{{"positions", "learned"}}, Json{{"norm", "post"}}, Json{{"longest", 9}}}) {
+    CHECK(contains(message(more), "--norm are for --architecture transformer"));
+  }
+  for (const Json& more : {Json{{"variational-dropout", true}, {"dropout", 0.1}},
+                           Json{{"weight-dropout", 0.1}}, Json{{"learned-initial", true}}}) {
+    CHECK(message(more) == "");
+    Json with_transformer{{"architecture", "transformer"}};
+    with_transformer.update(more);
+    CHECK(
+        contains(message(with_transformer), "--learned-initial are for --architecture recurrent"));
+  }
+  CHECK(contains(message({{"variational-dropout", true}}), "no effect without --dropout"));
+  CHECK(contains(message({{"weight-dropout", 1.0}}), "--weight-dropout must be"));
+  CHECK(contains(message({{"architecture", "transformer"}, {"longest", 9}}),
+                 "--longest is for --positions learned"));
+  CHECK(contains(message({{"architecture", "transformer"}, {"longest", 0}}), "--longest must be"));
   CHECK(contains(message({{"fixed-sharpening", true}}), "--attention content"));
   CHECK(contains(message({{"window", 3}}), "--alignment local-m"));
   CHECK(contains(message({{"temperature", 0.5}}), "hard-gumbel"));

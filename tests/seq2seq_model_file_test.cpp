@@ -58,6 +58,44 @@ TEST_CASE("one file is enough to translate as before") {
   CHECK(outputs(loaded, sources)[1].empty());
 }
 
+TEST_CASE("models of the rarer options are saved and loaded") {
+  const nlohmann::ordered_json all[] = {
+      {{"variational-dropout", true}, {"weight-dropout", 0.2}, {"learned-initial", true}},
+      {{"architecture", "transformer"}, {"positions", "learned"}, {"longest", 5}},
+      {{"architecture", "transformer"}, {"norm", "post"}}};
+  for (nlohmann::ordered_json given : all) {
+    CAPTURE(given.dump());
+    given.update({{"train", "a"}, {"dev", "b"}, {"hidden", 8}, {"embedding", 4}});
+    Translator translator(make_config(given), Vocabulary({"x", "y"}), Vocabulary({"u", "w"}));
+    translator.longest_target = 3;
+    const SafeTensors content = to_safetensors(translator);
+    const Translator loaded = translator_from(content);
+    CHECK(to_json(loaded.config) == to_json(translator.config));
+    CHECK(to_safetensors(loaded).tensors.size() == content.tensors.size());
+    const std::vector<Sentence> sources = {{"x"}, {"y", "x", "x", "y", "x"}};
+    CHECK(outputs(loaded, sources) == outputs(translator, sources));
+  }
+}
+
+TEST_CASE("a translation is no longer than the learned positions, a longer source is an error") {
+  Translator translator(make_config({{"train", "a"},
+                                     {"dev", "b"},
+                                     {"hidden", 8},
+                                     {"architecture", "transformer"},
+                                     {"positions", "learned"},
+                                     {"longest", 5}}),
+                        Vocabulary({"x", "y"}), Vocabulary({"u", "w"}));
+  translator.longest_target = 3;
+  for (const auto& [path, parameter] : parameters(*translator.model)) {
+    if (path == "output.bias") parameter.assign(tensor({0, 0, 0, 0, 100, 0}));  // "u" for ever
+  }
+  const std::vector<Sentence> source = {{"x"}};
+  CHECK(translate(translator, source)[0].tokens == Sentence(4, "u"));
+  CHECK(translate(translator, source, {.beam = 3})[0].tokens.size() <= 4);
+  CHECK(contains(message_of([&] { outputs(translator, {Sentence(6, "x")}); }),
+                 "steps [0, 6) are not among the 5 learned ones"));
+}
+
 TEST_CASE("translations keep the order of their sources and do not depend on each other") {
   const Translator translator = tiny_translator();
   std::vector<Sentence> sources;

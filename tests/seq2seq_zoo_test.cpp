@@ -94,6 +94,14 @@ std::vector<Config> kinds() {
   all.push_back(tiny());
   all.back().cell = "lstm";
   all.back().decoder_hidden = 5;
+  all.back().learned_initial = true;
+  for (const char* norm : {"pre", "post"}) {
+    all.push_back(tiny());
+    all.back().architecture = "transformer";
+    all.back().norm = norm;
+    all.back().positions = "learned";
+    all.back().longest = 7;
+  }
   return all;
 }
 
@@ -131,6 +139,23 @@ TEST_CASE("gradients of the other forms") {
   for (const Config& config : kinds()) {
     if (config.alignment == "hard-reinforce" || config.alignment == "hard-gumbel") continue;
     check_gradient(config);
+  }
+}
+
+TEST_CASE("gradients with each kind of dropout, its masks fixed") {
+  for (const char* cell : {"rnn", "gru", "lstm"}) {  // rectified units meet their kink
+    for (const char* alignment : {"soft", "hard-marginal"}) {
+      for (const char* decoder : {"bahdanau", "luong"}) {
+        Config config = tiny();
+        config.cell = cell;
+        config.alignment = alignment;
+        config.decoder = decoder;
+        config.layers = 2;
+        config.dropout = config.weight_dropout = 0.3;
+        config.variational_dropout = config.learned_initial = true;
+        check_gradient(config);
+      }
+    }
   }
 }
 

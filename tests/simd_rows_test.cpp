@@ -203,7 +203,10 @@ TEST_CASE_TEMPLATE("gru_backward: one value wherever a unit stands", T, float, d
 TEST_CASE_TEMPLATE("additive_score and its gradient", T, float, double) {
   auto score = [](const Columns<T>& in, Index offset) -> Columns<T> {
     Buffer<T> query(offset, in[0]), key(offset, in[1]), v(offset, in[2]);
-    return {{simd::kernels<T>().additive_score(query.data(), key.data(), v.data(), length(in))}};
+    Columns<T> y{{T(0)}};
+    simd::kernels<T>().additive_score(query.data(), key.data(), 0, 1, v.data(), y[0].data(),
+                                      length(in));
+    return y;
   };
   check_row<T>(random_columns<T>(3), score, [](auto& in, auto& y) {
     check_close(y[0], total(in, [](auto& x) { return x[2] * std::tanh(x[0] + x[1]); }),
@@ -213,7 +216,7 @@ TEST_CASE_TEMPLATE("additive_score and its gradient", T, float, double) {
   auto backward = [=](const Columns<T>& in, Index offset) -> Columns<T> {
     Buffer<T> query(offset, in[0]), key(offset, in[1]), v(offset, in[2]);
     Buffer<T> to_query(offset, in[3]), to_key(offset, in[4]), to_v(offset, in[5]);
-    simd::kernels<T>().additive_score_backward(g, query.data(), key.data(), v.data(),
+    simd::kernels<T>().additive_score_backward(&g, query.data(), key.data(), 0, 1, v.data(),
                                                to_query.data(), to_key.data(), to_v.data(),
                                                length(in));
     return {to_query.column(), to_key.column(), to_v.column()};

@@ -100,21 +100,33 @@ void check_optimization(const Config& config) {
           "--warmup is for --schedule inverse-sqrt and cosine");
 }
 
+void check_transformer(const Config& config) {
+  const Config usual;
+  require(config.attention == usual.attention && config.alignment == usual.alignment &&
+              config.cell == usual.cell && config.decoder == usual.decoder &&
+              config.decoder_hidden == 0,
+          "--architecture transformer has an attention of its own: leave out --attention, "
+          "--alignment, --cell, --decoder and --decoder-hidden");
+  require(!config.variational_dropout && config.weight_dropout == 0 && !config.learned_initial,
+          "--variational-dropout, --weight-dropout and --learned-initial are for --architecture "
+          "recurrent");
+  require(config.longest == usual.longest || config.positions == "learned",
+          "--longest is for --positions learned");
+  require(config.hidden % config.heads == 0,
+          "--hidden {} does not fall into {} equal heads: change --hidden or --heads",
+          config.hidden, config.heads);
+}
+
 // What belongs to one kind of model cannot be given to the other.
 void check_model(const Config& config) {
   const Config usual;
   const bool attends = config.attention != "none";
-  if (config.architecture == "transformer") {
-    require(config.attention == usual.attention && config.alignment == usual.alignment &&
-                config.cell == usual.cell && config.decoder == usual.decoder &&
-                config.decoder_hidden == 0,
-            "--architecture transformer has an attention of its own: leave out --attention, "
-            "--alignment, --cell, --decoder and --decoder-hidden");
-    require(config.hidden % config.heads == 0,
-            "--hidden {} does not fall into {} equal heads: change --hidden or --heads",
-            config.hidden, config.heads);
-    return;
-  }
+  if (config.architecture == "transformer") return check_transformer(config);
+  require(config.positions == usual.positions && config.norm == usual.norm &&
+              config.longest == usual.longest,
+          "--positions, --longest and --norm are for --architecture transformer");
+  require(!config.variational_dropout || config.dropout > 0,
+          "--variational-dropout has no effect without --dropout above 0");
   require(attends || config.alignment == usual.alignment,
           "--alignment {} needs an attention, not --attention none", config.alignment);
   require(attends || config.decoder == usual.decoder,
@@ -195,12 +207,14 @@ void check(const Config& config) {
   require_range("warmup", config.warmup, 0, many);
   require_range("accumulate", config.accumulate, 1, many);
   require_range("average", config.average, 1, 1000);
+  require_range("longest", config.longest, 2, 65536);
   require_range("batch", config.batch, 1, many);
   require_range("epochs", config.epochs, 0, many);
   require_range("steps", config.steps, 0, many);
   require_range("patience", config.patience, 1, many);
   require_range("threads", config.threads, 1, 256);
   require_share("dropout", config.dropout);
+  require_share("weight-dropout", config.weight_dropout);
   require_share("label-smoothing", config.label_smoothing);
   require_share("scheduled-sampling", config.scheduled_sampling);
   require_share("weight-decay", config.weight_decay);

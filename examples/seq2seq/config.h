@@ -37,6 +37,11 @@ struct Config {
   double entropy = 0.01;
   std::string reward = "sentence";
   double dropout = 0.3;
+  bool variational_dropout = false;
+  double weight_dropout = 0;
+  bool learned_initial = false;
+  std::string positions = "sinusoidal", norm = "pre";
+  Index longest = 256;
 
   Index batch = 64;
   Index epochs = 0, steps = 0;  // 0: no limit
@@ -77,6 +82,17 @@ void visit_options(AnyConfig& c, Visit&& visit) {
   visit("tied-embeddings", c.tied_embeddings, Choices{},
         "target vectors are the output layer's weights, too");
   visit("dropout", c.dropout, Choices{}, "share of vector entries dropped in training");
+  visit("variational-dropout", c.variational_dropout, Choices{},
+        "a sentence's dropout is the same at all its steps");
+  visit("weight-dropout", c.weight_dropout, Choices{},
+        "share of the entries of hidden-to-hidden matrices dropped in training");
+  visit("learned-initial", c.learned_initial, Choices{},
+        "the recurrent encoder's first states are learned, not zero");
+  visit("positions", c.positions, Choices{"sinusoidal", "learned"},
+        "what tells a transformer where a token stands");
+  visit("longest", c.longest, Choices{}, "learned positions: so many, no sentence can be longer");
+  visit("norm", c.norm, Choices{"pre", "post"},
+        "where a transformer's layer normalises: before each part, or after it as in the paper");
   visit("attention", c.attention,
         Choices{"none", "content", "additive", "general", "dot", "scaled-dot", "location"},
         "attention score");

@@ -19,9 +19,13 @@ constexpr std::size_t batch_size = 64;
 // in training, so that a huge source does not make a huge translation.
 std::vector<Index> limits(const Translator& translator, const Lengths& source) {
   const Index longest = translator.longest_target;
+  const Config& config = translator.config;
+  const bool learned = config.positions == "learned";
   std::vector<Index> limits;
   for (Index b = 0; b < source.batch(); ++b) {
-    limits.push_back(2 * std::clamp(source[b], longest, 10 * longest) + 10);
+    const Index generous = 2 * std::clamp(source[b], longest, 10 * longest) + 10;
+    // Behind the last token comes one more step, for <eos>.
+    limits.push_back(learned ? std::min(generous, config.longest - 1) : generous);
   }
   return limits;
 }

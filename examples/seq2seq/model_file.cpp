@@ -44,6 +44,10 @@ void require_sizes(const SafeTensors& content, const Config& config, const Vocab
   if (config.architecture == "transformer") {
     require_shape(content, "source_embedding.weight", {rows(source), config.hidden});
     require_shape(content, "target_embedding.weight", {rows(target), config.hidden});
+    if (config.positions == "learned") {
+      require_shape(content, "source_positions.weight", {config.longest, config.hidden});
+      require_shape(content, "target_positions.weight", {config.longest, config.hidden});
+    }
     for (Index layer = 0; layer < config.layers; ++layer) {
       require_shape(content, fmt::format("encoder.layers.{}.self_attn.out_proj.weight", layer),
                     {config.hidden, config.hidden});

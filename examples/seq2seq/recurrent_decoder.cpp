@@ -53,6 +53,7 @@ std::optional<Attention> attention_of(const Config& config, Rng& rng, DType dtyp
 Decoder::Decoder(Index vocabulary, const Config& config, Rng& rng, DType dtype)
     : embedding(vocabulary, config.embedding, rng, dtype),
       dropout(config.dropout),
+      weight_dropout(config.weight_dropout),
       initial(attends(config) ? config.hidden : annotation_size(config),
               (config.cell == "lstm" ? 2 : 1) * state_size(config), rng, dtype),
       attention(attention_of(config, rng, dtype)),
@@ -65,7 +66,8 @@ Decoder::Decoder(Index vocabulary, const Config& config, Rng& rng, DType dtype)
       output(feature_size(config), embedding.weight, config.tied_embeddings, rng, dtype),
       luong_(config.decoder == "luong"),
       marginal_(config.alignment == "hard-marginal"),
-      feeds_(feeds(config)) {
+      feeds_(feeds(config)),
+      variational_(config.variational_dropout) {
   if (config.tied_embeddings) shrink(embedding);
 }
 
@@ -75,6 +77,7 @@ struct Decoder::Source {
   Var context;             // [B, 2H], without
   Var token_weight;        // W_y [G D, E]
   Var fed_weight;          // W_c [G D, ·]
+  Var hidden_weight;       // W_hh, in training with dropout, [G D, D]
 };
 
 // From step to step.
@@ -92,11 +95,12 @@ struct Decoder::Step {
   Var log_weights, log_probability, entropy;
 };
 
-Decoder::Source Decoder::prepare(const Encoded& source) const {
+Decoder::Source Decoder::prepare(const Encoded& source, Rng* rng) const {
   const Index size = embedding.weight.shape()[1];
   Source prepared;
   prepared.token_weight = slice(cell->weight_ih, 1, 0, size);
   if (feeds_) prepared.fed_weight = slice(cell->weight_ih, 1, size);
+  prepared.hidden_weight = weight_dropout(cell->weight_hh, rng);
   if (attention) {
     prepared.memory = attention->prepare(source.annotations, source.lengths);
   } else if (feeds_) {
@@ -164,7 +168,7 @@ Decoder::Step Decoder::advance(const Source& source, const Var& from_token, cons
   if (!luong_) attend(carried.state[0]);
   const Var fed = luong_ ? carried.fed : step.context;
   const Var from_input = feeds_ ? from_token + linear(fed, source.fed_weight) : from_token;
-  step.next.state = cell->step(from_input, carried.state);
+  step.next.state = cell->step(from_input, carried.state, source.hidden_weight);
   step.state = step.next.state[0];
   if (luong_) attend(step.state);
   if (luong_ && feeds_) {
@@ -173,13 +177,18 @@ Decoder::Step Decoder::advance(const Source& source, const Var& from_token, cons
   return step;
 }
 
-// Of one step or of all of them; tokens [..., E].
+// x [T, ...]
+Var Decoder::drop(const Var& x, Rng* rng) const {
+  return variational_ ? dropout.same_for_all_steps(x, rng) : dropout(x, rng);
+}
+
+// Of one step or, as always in training, of all of them; tokens [..., E].
 Var Decoder::logits(const Source& source, const Step& step, const Var& tokens, Rng* rng) const {
   if (marginal_) return marginal_logits(source, step, tokens, rng);
-  if (luong_) return output(dropout(step.next.fed, rng));
+  if (luong_) return output(drop(step.next.fed, rng));
   const Var features = step.context.size() > 0 ? concat({step.state, step.context, tokens}, -1)
                                                : concat({step.state, tokens}, -1);
-  return output(dropout(features, rng));
+  return output(drop(features, rng));
 }
 
 // log p(y) = log Σ_s α_s p(y | s), with the annotation of s in place of the context.
@@ -187,12 +196,12 @@ Var Decoder::marginal_logits(const Source& source, const Step& step, const Var& 
                              Rng* rng) const {
   const bool single = step.state.rank() == 2;
   const auto timed = [&](const Var& x) { return single ? unsqueeze(x, 0) : x; };
-  const Var state = dropout(timed(step.state), rng), values = dropout(source.memory.values, rng);
+  const Var state = drop(timed(step.state), rng), values = drop(source.memory.values, rng);
   const Linear& first = luong_ ? *combination : output.first();
   const Index d = state.shape()[2], c = values.shape()[2];
   Var by_step = linear(state, slice(first.weight, 1, 0, d), first.bias);  // [T, B, F]
   if (!luong_) {
-    by_step += linear(dropout(timed(tokens), rng), slice(first.weight, 1, d + c));
+    by_step += linear(drop(timed(tokens), rng), slice(first.weight, 1, d + c));
   }
   const Var by_position = linear(values, slice(first.weight, 1, d, d + c));  // [S, B, F]
   const Var both = unsqueeze(by_step, 1) + by_position;                      // [T, S, B, F]
@@ -208,8 +217,8 @@ Var Decoder::marginal_logits(const Source& source, const Step& step, const Var& 
 
 Predictions Decoder::operator()(const Encoded& source, const Ids& target_in,
                                 const Lengths& target_lengths, Rng* rng) const {
-  const Source prepared = prepare(source);
-  const Var tokens = dropout(embedding(target_in, target_lengths), rng);  // [T, B, E]
+  const Source prepared = prepare(source, rng);
+  const Var tokens = drop(embedding(target_in, target_lengths), rng);  // [T, B, E]
   const Var from_tokens = linear(tokens, prepared.token_weight, cell->bias_ih);
   std::vector<Var> states, contexts, fed, log_weights, log_probabilities, entropies;
   Predictions predictions;
@@ -242,7 +251,7 @@ Predictions Decoder::operator()(const Encoded& source, const Ids& target_in,
 }
 
 Search Decoder::search(const Encoded& source) const {
-  const Source prepared = prepare(source);
+  const Source prepared = prepare(source, nullptr);
   const MakeStep make_step = [this, prepared](const Ids& sentences) -> DecoderStep {
     return [this, rows = rows_of(prepared, sentences)](const Ids& previous, DecoderState& state) {
       const Var token = embedding(previous);  // [B, E]

@@ -41,7 +41,7 @@ struct Decoder : Module {
   void visit(Visitor& visitor) const override;
 
   Embedding embedding;
-  Dropout dropout;
+  Dropout dropout, weight_dropout;  // the latter on the cell's hidden-to-hidden matrix
   Linear initial;
   std::optional<Attention> attention;
   std::unique_ptr<RecurrentCell> cell;
@@ -52,16 +52,17 @@ struct Decoder : Module {
   struct Source;
   struct Carried;
   struct Step;
-  Source prepare(const Encoded& source) const;
+  Source prepare(const Encoded& source, Rng* rng) const;
   Source rows_of(const Source& source, const Ids& sentences) const;
   Carried start(const Encoded& source, const Source& prepared) const;
   DecoderState pack(const Carried& carried) const;
   Carried unpack(const DecoderState& state) const;
   Step advance(const Source& source, const Var& from_token, const Carried& carried, Rng* rng) const;
+  Var drop(const Var& x, Rng* rng) const;
   Var logits(const Source& source, const Step& step, const Var& tokens, Rng* rng) const;
   Var marginal_logits(const Source& source, const Step& step, const Var& tokens, Rng* rng) const;
 
-  bool luong_, marginal_, feeds_;
+  bool luong_, marginal_, feeds_, variational_;
 };
 
 }  // namespace regrad::seq2seq

@@ -8,13 +8,19 @@ Encoder::Encoder(Index vocabulary, const Config& config, Rng& rng, DType dtype)
       recurrent(make_recurrent(config.cell, config.embedding, config.hidden, rng, dtype,
                                {.layers = config.layers,
                                 .bidirectional = true,
-                                .dropout = config.layers > 1 ? config.dropout : 0})),
+                                .dropout = config.layers > 1 ? config.dropout : 0,
+                                .variational = config.variational_dropout,
+                                .weight_dropout = config.weight_dropout,
+                                .learned_initial = config.learned_initial})),
       cell_(config.cell),
-      attended_(config.attention != "none") {}
+      attended_(config.attention != "none"),
+      variational_(config.variational_dropout) {}
 
 Encoded Encoder::operator()(const Ids& source, const Lengths& lengths, Rng* rng) const {
-  const RecurrentOutput states =
-      (*recurrent)(dropout(embedding(source, lengths), rng), lengths, rng);
+  const Var embedded = embedding(source, lengths);
+  const Var dropped =
+      variational_ ? dropout.same_for_all_steps(embedded, rng) : dropout(embedded, rng);
+  const RecurrentOutput states = (*recurrent)(dropped, lengths, rng);
   const Var backward = select(states.final[0], 0, -1);
   const Var summary = attended_ ? backward : concat({select(states.final[0], 0, -2), backward}, 1);
   return {states.outputs, summary, lengths};

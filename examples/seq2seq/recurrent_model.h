@@ -20,7 +20,7 @@ struct Encoder : Module {
 
  private:
   std::string cell_;
-  bool attended_;
+  bool attended_, variational_;
 };
 
 // A recurrent encoder and a recurrent decoder.

@@ -49,6 +49,20 @@ Index longest_target(const std::vector<TextPair>& pairs) {
   return static_cast<Index>(longest);
 }
 
+// A target is one token longer where the decoder reads it, with <bos>.
+void require_positions(const Config& config, const std::vector<TextPair>& pairs) {
+  if (config.positions != "learned") return;
+  std::size_t longest = 0;
+  for (const TextPair& pair : pairs) {
+    longest = std::max({longest, pair.source.size(), pair.target.size() + 1});
+  }
+  if (static_cast<Index>(longest) <= config.longest) return;
+  throw UsageError(
+      fmt::format("--positions learned has --longest {} positions, and a sentence takes {}: give a "
+                  "larger --longest or use --positions sinusoidal",
+                  config.longest, longest));
+}
+
 Index count_unknown(const std::vector<TextPair>& pairs, Sentence TextPair::*side,
                     const Vocabulary& vocabulary) {
   Index unknown = 0;
@@ -118,6 +132,8 @@ TrainingData from_files(const Config& config) {
   const std::vector<TextPair> train = read_tsv(config.train, source_kind, target_kind);
   TrainingData data;
   data.dev = read_tsv(config.dev, source_kind, target_kind);
+  require_positions(config, train);
+  require_positions(config, data.dev);
   data.source = Vocabulary::build(train, &TextPair::source);
   data.target = Vocabulary::build(train, &TextPair::target);
   data.longest_target = longest_target(train);
@@ -139,6 +155,7 @@ TrainingData from_task(const Config& config) {
   data.source = Vocabulary(task.source_tokens());
   data.target = Vocabulary(task.target_tokens());
   data.dev = task.dev();
+  require_positions(config, data.dev);
   data.longest_target = longest_target(data.dev);
   data.steps_per_evaluation = task_steps_per_evaluation;
   const auto drawn = std::make_shared<std::vector<Example>>();

@@ -7,22 +7,28 @@ template <class Set, class T>
 struct Attention {
   using B = Batch<Set, T>;
 
-  static T additive_score(const T* query, const T* key, const T* v, Index n) {
-    return accumulate_sum<Set, T>(n, [&](auto at) {
-      return at.load(v) * Functions<Set, T>::tanh(at.load(query) + at.load(key));
-    });
+  static void additive_score(const T* query, const T* keys, Index stride, Index count, const T* v,
+                             T* scores, Index n) {
+    for (Index s = 0; s < count; ++s, keys += stride) {
+      scores[s] = accumulate_sum<Set, T>(n, [=](auto at) {
+        return at.load(v) * Functions<Set, T>::tanh(at.load(query) + at.load(keys));
+      });
+    }
   }
 
   // tanh is computed again: cheaper than keeping [S, B, A] for each step of the decoder.
-  static void additive_score_backward(T g, const T* query, const T* key, const T* v, T* g_query,
-                                      T* g_key, T* g_v, Index n) {
-    each<Set, T>(n, [=, s = B(g)](auto at) {
-      B t = Functions<Set, T>::tanh(at.load(query) + at.load(key));
-      B inner = s * at.load(v) * (T(1) - t * t);
-      at.store(g_query, at.load(g_query) + inner);
-      at.store(g_key, at.load(g_key) + inner);
-      at.store(g_v, at.load(g_v) + s * t);
-    });
+  static void additive_score_backward(const T* g, const T* query, const T* keys, Index stride,
+                                      Index count, const T* v, T* g_query, T* g_keys, T* g_v,
+                                      Index n) {
+    for (Index s = 0; s < count; ++s, keys += stride, g_keys += stride) {
+      each<Set, T>(n, [=, scale = B(g[s])](auto at) {
+        B t = Functions<Set, T>::tanh(at.load(query) + at.load(keys));
+        B inner = scale * at.load(v) * (T(1) - t * t);
+        at.store(g_query, at.load(g_query) + inner);
+        at.store(g_keys, at.load(g_keys) + inner);
+        at.store(g_v, at.load(g_v) + scale * t);
+      });
+    }
   }
 };
 

@@ -73,6 +73,17 @@ inline T fold(const Batch<Set, T>& v, T start, const F& f) {
   return start;
 }
 
+// In pairs: fewer sums wait for each other than one by one.
+template <class Set, class T>
+inline T add_lanes(const Batch<Set, T>& v) {
+  alignas(64) T lanes[Batch<Set, T>::size];
+  v.store_aligned(lanes);
+  for (std::size_t width = Batch<Set, T>::size / 2; width > 0; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
+
 // Σ term(at) over [begin, end) with four accumulators.
 template <class Set, class T, class F>
 inline T sum_block(Index begin, Index end, const F& term) {
@@ -85,8 +96,7 @@ inline T sum_block(Index begin, Index end, const F& term) {
   }
   for (; i + width <= end; i += width) sums[0] += term(Body<Set, T>{i});
   if (i < end) sums[1] += term(Tail<Set, T>{i, end - i});
-  return fold<Set, T>((sums[0] + sums[1]) + (sums[2] + sums[3]), T(0),
-                      [](T a, T b) { return a + b; });
+  return add_lanes<Set, T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 // Σ term(at) over n elements, in blocks so that long sums stay accurate in f32; term must give 0

@@ -109,10 +109,21 @@ struct Kernels {
   void (*gru_backward)(const T* g, const T* kept, const T* h, T* g_input, T* g_hidden, T* g_h,
                        Index size);
 
-  // one query against one key
-  T (*additive_score)(const T* query, const T* key, const T* v, Index n);
-  void (*additive_score_backward)(T g, const T* query, const T* key, const T* v, T* g_query,
-                                  T* g_key, T* g_v, Index n);  // each adds
+  // one query against the keys of its sentence, `count` rows `stride` apart
+  void (*additive_score)(const T* query, const T* keys, Index stride, Index count, const T* v,
+                         T* scores, Index n);
+  void (*additive_score_backward)(const T* g, const T* query, const T* keys, Index stride,
+                                  Index count, const T* v, T* g_query, T* g_keys, T* g_v,
+                                  Index n);  // each adds
+
+  // A product with few rows, C = A op(B), panel by panel: panel_width columns of op(B), which is
+  // [k, n ≤ panel_width], laid row after row, filled up with zeros.
+  Index panel_width;
+  void (*pack_panel)(const T* b, Index ldb, bool transposed, Index k, Index n, T* panel);
+  // c [m, n] = a [m, k] panel + bias [n], or adds it to c; no bias: nullptr. Each sum runs over k
+  // in order, whatever m is.
+  void (*multiply_panel)(const T* a, Index lda, Index m, const T* panel, Index k, T* c, Index ldc,
+                         Index n, const T* bias, bool accumulate);
 
   void (*adam)(T* x, const T* g, T* m, T* v, Index n, const AdamConstants& c);
   void (*sgd)(T* x, const T* g, T* buffer, Index n, const SgdConstants& c);  // buffer or nullptr
@@ -140,6 +151,8 @@ template <class Set, class T>
 void add_recurrent(Kernels<T>& table);
 template <class Set, class T>
 void add_attention(Kernels<T>& table);
+template <class Set, class T>
+void add_product(Kernels<T>& table);
 template <class Set, class T>
 void add_optimizer(Kernels<T>& table);
 

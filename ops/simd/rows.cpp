@@ -48,7 +48,7 @@ struct Rows {
     for (; i + Index(B::size) <= n; i += B::size) {
       sums += Functions<Set, T>::exp(B::load_unaligned(x + i) - top);
     }
-    T total = fold<Set, T>(sums, T(0), [](T a, T b) { return a + b; });
+    T total = add_lanes<Set, T>(sums);
     if (i < n) {
       Functions<Set, T>::exp(Tail<Set, T>{i, n - i}.load(x) - top).store_aligned(lanes);
       for (Index k = 0; k < n - i; ++k) total += lanes[k];

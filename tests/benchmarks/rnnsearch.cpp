@@ -1,30 +1,10 @@
 #include "tests/benchmarks/rnnsearch.h"
 
-#include <fmt/ranges.h>
-
 #include "autograd/functions.h"
 
-namespace regrad::benchmark {
+namespace bench {
 
-const std::vector<Size>& sizes() {
-  static const std::vector<Size> all{{"single", 1, 10, 64, 64, 32},
-                                     {"tiny", 32, 10, 64, 64, 32},
-                                     {"small", 64, 20, 128, 256, 1000},
-                                     {"medium", 64, 30, 256, 512, 8000},
-                                     {"long", 16, 100, 128, 256, 1000}};
-  return all;
-}
-
-const Size& size_named(const std::string& name) {
-  std::vector<std::string> known;
-  for (const Size& size : sizes()) {
-    if (size.name == name) return size;
-    known.push_back(size.name);
-  }
-  fail("benchmark: unknown size `{}`; known are {}", name, fmt::join(known, ", "));
-}
-
-RnnSearch::RnnSearch(const Size& size, Rng& rng)
+RnnSearch::RnnSearch(const Workload& size, Rng& rng)
     : source_embedding(size.vocabulary, size.embedding, rng),
       target_embedding(size.vocabulary, size.embedding, rng),
       encoder(size.embedding, size.hidden, rng, DType::f32, {.bidirectional = true}),
@@ -89,4 +69,4 @@ void RnnSearch::visit(Visitor& visitor) const {
   visitor("output", output);
 }
 
-}  // namespace regrad::benchmark
+}  // namespace bench

@@ -1,27 +1,19 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "nn/attention.h"
 #include "nn/beam.h"
 #include "nn/embedding.h"
 #include "nn/gru.h"
 #include "nn/linear.h"
+#include "tests/benchmarks/workload.h"
 
-// RNNsearch (Bahdanau, Cho and Bengio 2014) from public layers, and the sizes it is measured at.
-namespace regrad::benchmark {
+// The model of workload.h from public layers, as a user would build it.
+namespace bench {
 
-struct Size {
-  std::string name;
-  Index batch, time, embedding, hidden, vocabulary;  // source and target are equally long
-};
-const std::vector<Size>& sizes();
-// Throws Error for an unknown name, listing the known.
-const Size& size_named(const std::string& name);
+using namespace regrad;
 
 struct RnnSearch : Module {
-  RnnSearch(const Size& size, Rng& rng);
+  RnnSearch(const Workload& size, Rng& rng);
 
   struct Encoded {
     AttentionMemory memory;
@@ -43,4 +35,4 @@ struct RnnSearch : Module {
   Linear output;
 };
 
-}  // namespace regrad::benchmark
+}  // namespace bench

@@ -79,7 +79,7 @@ struct Part {
   Ids source, target_in, target;
 };
 
-std::vector<Part> split_batch(const benchmark::Size& size, Index parts, Rng& rng) {
+std::vector<Part> split_batch(const bench::Workload& size, Index parts, Rng& rng) {
   const Shape shape{size.time, size.batch};
   const Ids source = random_ids(shape, size.vocabulary, rng);
   const Ids target = random_ids(shape, size.vocabulary, rng);
@@ -92,9 +92,9 @@ std::vector<Part> split_batch(const benchmark::Size& size, Index parts, Rng& rng
   return result;
 }
 
-void time_training(const benchmark::Size& size, const Options& options) {
+void time_training(const bench::Workload& size, const Options& options) {
   Rng rng(1);
-  const benchmark::RnnSearch model(size, rng);
+  const bench::RnnSearch model(size, rng);
   Adam adam(model);
   Workers workers(options.threads);
   const std::vector<Part> parts = split_batch(size, workers.count(), rng);
@@ -129,9 +129,9 @@ void time_training(const benchmark::Size& size, const Options& options) {
       times.median * 1e3, times.fastest * 1e3, peak_megabytes(), times.count, loss);
 }
 
-void time_decoding(const benchmark::Size& size, const Options& options) {
+void time_decoding(const bench::Workload& size, const Options& options) {
   Rng rng(1);
-  const benchmark::RnnSearch model(size, rng);
+  const bench::RnnSearch model(size, rng);
   const Index batch = options.decode;
   const Ids source = random_ids(Shape{size.time, batch}, size.vocabulary, rng);
   const Lengths lengths = Lengths::full(size.time, batch);
@@ -183,7 +183,7 @@ int main(int argc, char** argv) {
   app.add_flag("--summary", options.summary, "also what one step records, per operation");
   CLI11_PARSE(app, argc, argv);
   try {
-    benchmark::Size size = benchmark::size_named(options.size);
+    bench::Workload size = bench::workload(options.size);
     if (options.batch > 0) size.batch = options.batch;
     if (options.time > 0) size.time = options.time;
     if (options.vocabulary > 0) size.vocabulary = options.vocabulary;

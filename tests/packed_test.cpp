@@ -1,0 +1,133 @@
+#include "ops/packed.h"
+
+#include <cmath>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "autograd/functions.h"
+#include "autograd/tape.h"
+#include "ops/matmul.h"
+#include "ops/rng.h"
+
+namespace regrad::ops {
+namespace {
+
+struct Case {
+  Index m, n, k;
+  Transpose transpose;
+  DType dtype;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const Transpose transpose : {NoTrans, Trans}) {
+      for (const Index m : {2, 3, 5, 6, 7, 8, 9, 11, 13, 32, 64}) {
+        all.push_back({m, 19, 21, transpose, dtype});
+      }
+      for (const Index n : {1, 4, 7, 8, 15, 16, 17, 48}) all.push_back({5, n, 9, transpose, dtype});
+      for (const Index k : {0, 1, 3, 8, 255, 256, 257, 600}) {
+        all.push_back({7, 18, k, transpose, dtype});
+      }
+    }
+  }
+  return all;
+}
+
+struct Product {
+  Product(const Case& c, Rng& rng)
+      : a(normal({c.m, c.k}, 0, 1, rng, c.dtype)),
+        b(normal(c.transpose == Trans ? Shape{c.n, c.k} : Shape{c.k, c.n}, 0, 1, rng, c.dtype)),
+        n(c.n),
+        k(c.k),
+        transpose(c.transpose) {}
+
+  // Of the first m rows. `before`: what C holds.
+  Tensor few_rows(Index m, const Packed* packed, bool accumulate, double before) const {
+    Tensor c = full({m, n}, before, a.dtype());
+    visit(a.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      multiply_few_rows(a.data<T>(), k, m, b.data<T>(), b.shape()[1], transpose, packed, n, k,
+                        Addend<T>{.keep_c = accumulate}, c.mutable_data<T>(), n);
+    });
+    return c;
+  }
+  double expected(Index i, Index j) const {
+    double sum = 0;
+    for (Index p = 0; p < k; ++p) {
+      sum += a.at({i, p}) * (transpose == Trans ? b.at({j, p}) : b.at({p, j}));
+    }
+    return sum;
+  }
+
+  Tensor a, b;
+  Index n, k;
+  Transpose transpose;
+};
+
+TEST_CASE("few rows: the product, packed or not, whatever C held") {
+  Rng rng(1);
+  for (const Case& c : cases()) {
+    INFO(c.m, " x ", c.n, " x ", c.k, c.transpose == Trans ? " T " : " N ", to_string(c.dtype));
+    const Product product(c, rng);
+    const Tensor y = product.few_rows(c.m, nullptr, false, NAN);
+    const double tolerance = c.dtype == DType::f32 ? 1e-5 : 1e-13;
+    for (Index i = 0; i < c.m; ++i) {
+      for (Index j = 0; j < c.n; ++j) {
+        CHECK(std::abs(y.at({i, j}) - product.expected(i, j)) <= tolerance * (10 + c.k));
+      }
+    }
+    const Packed packed(product.b, c.transpose);
+    CHECK(identical(product.few_rows(c.m, &packed, false, NAN), y));
+    const Tensor added = product.few_rows(c.m, &packed, true, 3);
+    CHECK(std::abs(added.at({0, 0}) - product.expected(0, 0) - 3) <= tolerance * (10 + c.k));
+  }
+}
+
+TEST_CASE("few rows: a row does not depend on the others") {
+  Rng rng(2);
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Product product({64, 37, 300, Trans, dtype}, rng);
+    const Tensor all = product.few_rows(64, nullptr, false, 0);
+    for (Index m = 1; m < 64; ++m) {
+      CHECK(identical(product.few_rows(m, nullptr, false, 0), all.narrow(0, m)));
+    }
+  }
+}
+
+TEST_CASE("a weight that a tape packs gives the same bits as without a tape") {
+  Rng rng(3);
+  const Tensor w = normal({40, 24}, 0, 1, rng), x = normal({8, 24}, 0, 1, rng);
+  const Var plain = linear(x, w);
+  const Tensor g_x = linear_backward(ones({8, 40}), w);
+  Tape tape;
+  const Var weight = tape.variable(w);
+  std::vector<Var> inputs;
+  Var total;
+  for (int t = 0; t < 4; ++t) {
+    inputs.push_back(tape.variable(x));
+    const Var y = linear(inputs.back(), weight);
+    CHECK(identical(y.value(), plain.value()));
+    total = t == 0 ? sum(y) : total + sum(y);
+  }
+  const Gradients gradients = tape.backward(total);
+  for (const Var& input : inputs) CHECK(identical(gradients[input], g_x));
+}
+
+TEST_CASE("a tape packs a weight when it comes again, and only for few rows") {
+  Rng rng(4);
+  const Tensor w = normal({16, 16}, 0, 1, rng);
+  Tape tape;
+  CHECK(tape.packed(w, Trans, 8) == nullptr);
+  const Packed* packed = tape.packed(w, Trans, 8);
+  CHECK(packed != nullptr);
+  CHECK(tape.packed(w, Trans, 8) == packed);
+  CHECK(tape.packed(w, NoTrans, 8) == nullptr);                 // another order
+  CHECK(tape.packed(w.reshape({8, 32}), Trans, 8) == nullptr);  // another shape
+  CHECK(tape.packed(w, Trans, 1) == nullptr);
+  CHECK(tape.packed(w, Trans, most_few_rows + 1) == nullptr);
+}
+
+}  // namespace
+}  // namespace regrad::ops
