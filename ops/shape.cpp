@@ -69,7 +69,7 @@ Shape broadcast(const Shape& a, const Shape& b, std::string_view operation) {
       fail("{}: shapes {} and {} do not broadcast: {} against {} at axis {}", operation, a, b, x, y,
            -i);
     }
-    result = result.with(-i, x == 1 ? y : x);
+    if (result[-i] == 1) result = result.with(-i, x == 1 ? y : x);
   }
   return result;
 }
