@@ -83,7 +83,8 @@ TEST_CASE("concat refuses what does not fit") {
         "concat: shapes [2, 3] and [6] differ elsewhere than at axis 0");
   CHECK(message(zeros({2}), zeros({2}, DType::f64), 0) ==
         "concat: f64 [2] with f32 [2]; convert one of them with to()");
-  CHECK(message(zeros({2}), zeros({2}), 1) == "concat: axis 1 does not exist in shape [2] of rank 1");
+  CHECK(message(zeros({2}), zeros({2}), 1) ==
+        "concat: axis 1 does not exist in shape [2] of rank 1");
   CHECK(message_of([] { concat({}, 0); }) == "concat: there is nothing to concatenate");
 }
 
