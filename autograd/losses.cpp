@@ -87,6 +87,7 @@ Var reduce(const char* operation, const Var& x, const Var& target, const Lengths
   if (!(x.shape() == target.shape())) {
     fail("{}: input {} and target {} differ in shape", operation, x.shape(), target.shape());
   }
+  require_same_dtype(x.value(), target.value(), operation);
   auto rows = static_cast<double>(x.size()) / static_cast<double>(std::max<Index>(row_size, 1));
   if (!lengths) return affine(sum(terms(x, target)), factor(mean, rows), 0);
   require_lengths_of(x, *lengths, operation);
@@ -132,6 +133,7 @@ Var bce_with_logits(const Var& x, const Var& target, const Lengths* lengths,
   if (weighted && !(broadcast(x.shape(), weight.shape(), "bce_with_logits") == x.shape())) {
     fail("bce_with_logits: pos_weight {} is larger than the input {}", weight.shape(), x.shape());
   }
+  if (weighted) require_same_dtype(x.value(), weight, "bce_with_logits");
   if (weighted && (ops::range(weight).low < 0 || ops::range(weight).not_finite >= 0)) {
     fail("bce_with_logits: pos_weight has a negative or infinite weight: {}", weight);
   }

@@ -7,6 +7,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
+#include "ops/axis.h"
 
 namespace regrad {
 namespace {
@@ -18,7 +19,9 @@ std::vector<Tensor> values_of(std::span<const Var> parts) {
   return values;
 }
 
-Index position(const Var& x, int axis, Index i) { return i < 0 ? i + x.shape()[axis] : i; }
+Index position(const Var& x, int axis, Index i, const char* operation) {
+  return i < 0 ? i + x.shape()[require_axis(x.shape(), axis, operation)] : i;
+}
 
 }  // namespace
 
@@ -54,7 +57,8 @@ Var permute(const Var& x, const Shape& axes) {
 }
 
 Var transpose(const Var& x, int axis_a, int axis_b) {
-  const int a = x.shape().normalise(axis_a), b = x.shape().normalise(axis_b);
+  const int a = require_axis(x.shape(), axis_a, "transpose");
+  const int b = require_axis(x.shape(), axis_b, "transpose");
   Shape axes = x.shape();
   for (int i = 0; i < x.rank(); ++i) axes = axes.with(i, i == a ? b : i == b ? a : i);
   return permute(x, axes);
@@ -77,8 +81,8 @@ Var concat(std::initializer_list<Var> parts, int axis) {
 
 Var stack(std::span<const Var> parts, int axis) {
   if (parts.empty()) fail("stack: there is nothing to stack");
-  Shape row = parts[0].shape().inserted(axis, 1);
-  int at = axis < 0 ? axis + row.rank() : axis;
+  const int at = require_new_axis(parts[0].shape(), axis, "stack");
+  const Shape row = parts[0].shape().inserted(at, 1);
   std::vector<Tensor> values = values_of(parts);
   for (Tensor& value : values) {
     if (!(value.shape() == parts[0].shape())) {
@@ -96,16 +100,18 @@ Var stack(std::initializer_list<Var> parts, int axis) {
 }
 
 Var slice(const Var& x, int axis, Index begin, Index end) {
-  begin = position(x, axis, begin);
+  begin = position(x, axis, begin, "slice");
   return record(
-      "slice", ops::slice(x.value(), axis, begin, position(x, axis, end)),
+      "slice", ops::slice(x.value(), axis, begin, position(x, axis, end, "slice")),
       AddingEdge{
           x,
           [shape = x.shape(), axis, begin](const Var& g) { return unslice(g, shape, axis, begin); },
           [axis, begin](const Tensor& g, Tensor& sum) { ops::add_slice(sum, g, axis, begin); }});
 }
 
-Var slice(const Var& x, int axis, Index begin) { return slice(x, axis, begin, x.shape()[axis]); }
+Var slice(const Var& x, int axis, Index begin) {
+  return slice(x, axis, begin, x.shape()[require_axis(x.shape(), axis, "slice")]);
+}
 
 Var unslice(const Var& x, const Shape& shape, int axis, Index begin) {
   Tensor y = zeros(shape, x.dtype());
@@ -117,7 +123,8 @@ Var unslice(const Var& x, const Shape& shape, int axis, Index begin) {
 }
 
 Var select(const Var& x, int axis, Index i) {
-  const Index at = position(x, axis, i);
+  axis = require_axis(x.shape(), axis, "select");
+  const Index at = position(x, axis, i, "select");
   if (at < 0 || at >= x.shape()[axis]) {
     fail("select: position {} is not in axis {} of shape {}", i, axis, x.shape());
   }

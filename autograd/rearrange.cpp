@@ -4,6 +4,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
+#include "ops/axis.h"
 
 namespace regrad {
 
@@ -16,16 +17,19 @@ Var squeeze(const Var& x) {
 }
 
 Var squeeze(const Var& x, int axis) {
+  axis = require_axis(x.shape(), axis, "squeeze");
   if (x.shape()[axis] != 1) {
     fail("squeeze: axis {} of shape {} has size {}, not 1", axis, x.shape(), x.shape()[axis]);
   }
   return reshape(x, x.shape().without(axis));
 }
 
-Var unsqueeze(const Var& x, int axis) { return reshape(x, x.shape().inserted(axis, 1)); }
+Var unsqueeze(const Var& x, int axis) {
+  return reshape(x, x.shape().inserted(require_new_axis(x.shape(), axis, "unsqueeze"), 1));
+}
 
 std::vector<Var> split(const Var& x, Index parts, int axis) {
-  Index length = x.shape()[axis];
+  Index length = x.shape()[require_axis(x.shape(), axis, "split")];
   if (parts < 1 || parts > std::max<Index>(length, 1) || length % parts != 0) {
     fail("split: axis {} of shape {} does not fall into {} equal parts", axis, x.shape(), parts);
   }
@@ -33,7 +37,7 @@ std::vector<Var> split(const Var& x, Index parts, int axis) {
 }
 
 std::vector<Var> split(const Var& x, std::span<const Index> sizes, int axis) {
-  Index length = x.shape()[axis], begin = 0;
+  Index length = x.shape()[require_axis(x.shape(), axis, "split")], begin = 0;
   for (Index size : sizes) {
     if (size < 0 || size > length - begin) {
       fail("split: {} entries from {} on are not in axis {} of shape {}", size, begin, axis,
@@ -113,6 +117,14 @@ Var conv1d(const Var& x, const Var& weight, const Var* bias, const Conv1dOptions
         "conv1d: input {} and weight {} do not fit; they are [time, batch, channels] and "
         "[channels out, channels in, kernel]",
         x.shape(), weight.shape());
+  }
+  require_same_dtype(x.value(), weight.value(), "conv1d");
+  if (bias) {
+    require_same_dtype(x.value(), bias->value(), "conv1d");
+    if (!(bias->shape() == Shape{weight.shape()[0]})) {
+      fail("conv1d: bias {} does not fit weight {}; it is [channels out]", bias->shape(),
+           weight.shape());
+    }
   }
   Var windows = unfold(x, weight.shape()[2], options);
   Index columns = weight.shape()[1] * weight.shape()[2];

@@ -63,7 +63,7 @@ double rescaled_norm(const Gradients& gradients) {
       if (std::isfinite(values[i])) continue;
       fail(
           "clip_norm: the gradient of {} is {} at position {} of shape {}; a lower learning rate "
-          "or a smaller max_norm often helps",
+          "often helps",
           display_name(entry.parameter), values[i], i, entry.gradient.shape());
     }
   }

@@ -1,6 +1,7 @@
 #include "nn/positions.h"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "autograd/functions.h"
@@ -10,8 +11,9 @@ namespace regrad {
 
 Tensor sinusoidal(Index time, Index size, DType dtype, Index first) {
   require_size("sinusoidal", "size", size);
-  if (time < 0 || first < 0)
-    fail("sinusoidal: steps [{}, {} + {}) are no positions", first, first, time);
+  if (time < 0 || first < 0 || first > std::numeric_limits<Index>::max() - time) {
+    fail("sinusoidal: {} steps from {} on are no positions", time, first);
+  }
   std::vector<double> frequencies;
   for (Index i = 0; i < size; i += 2) {
     frequencies.push_back(std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(size)));
@@ -43,16 +45,17 @@ LearnedPositions::LearnedPositions(Index longest, Index size, Rng& rng, DType dt
 }
 
 Var LearnedPositions::vectors(Index first, const Var& x) const {
-  const Index longest = weight.shape()[0], end = first + x.shape()[0];
-  if (first < 0 || end > longest) {
+  const Index longest = weight.shape()[0], time = x.shape()[0];
+  if (first < 0 || first > longest - time) {
     fail(
-        "positions: steps [{}, {}) are not among the {} learned ones; learn more or use sinusoidal",
-        first, end, longest);
+        "positions: {} steps from {} on are not among the {} learned ones; learn more or use "
+        "sinusoidal",
+        time, first, longest);
   }
   if (x.shape()[2] != weight.shape()[1]) {
     fail("positions: input {} does not fit learned positions {}", x.shape(), weight.shape());
   }
-  return slice(weight, 0, first, end);
+  return slice(weight, 0, first, first + time);
 }
 
 void LearnedPositions::visit(Visitor& visitor) const { visitor("weight", weight); }

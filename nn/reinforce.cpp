@@ -1,6 +1,7 @@
 #include "nn/reinforce.h"
 
 #include <cmath>
+#include <string_view>
 
 #include "autograd/functions.h"
 
@@ -9,6 +10,13 @@ namespace regrad {
 Reinforce::Reinforce(const ReinforceOptions& options) : options_(options) {
   const double decay = options.baseline_decay;
   if (!(decay >= 0 && decay < 1)) fail("reinforce: baseline decay {} is outside of [0, 1)", decay);
+  const auto require_weight = [](std::string_view name, double weight) {
+    if (!(weight >= 0 && std::isfinite(weight))) {
+      fail("reinforce: {} weight {} is not a finite number from 0 on", name, weight);
+    }
+  };
+  require_weight("reward", options.reward_weight);
+  require_weight("entropy", options.entropy_weight);
 }
 
 Var Reinforce::loss(const Var& log_probability, const Var& entropy, const Var& rewards) {

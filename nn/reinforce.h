@@ -17,7 +17,7 @@ struct ReinforceOptions {
 // average of the rewards, keeps the gradient's expectation and lowers its variance.
 class Reinforce {
  public:
-  // Throws Error for a decay outside of [0, 1).
+  // Throws Error for a decay outside of [0, 1) and a weight that is negative or not finite.
   explicit Reinforce(const ReinforceOptions& options = {});
 
   // log_probability and entropy [B], summed over a sentence's steps; rewards [B], log p(target |

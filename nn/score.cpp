@@ -123,11 +123,14 @@ Var LocationScore::project(const Var& annotations) const {
 
 Var LocationScore::operator()(const Var& query, const AttentionMemory& memory,
                               const AttentionState& state) const {
+  const Var projected = linear(query, query_weight);
+  // Nowhere to look and to have looked.
+  if (memory.lengths.time() == 0) return additive_score(projected, memory.keys, v, memory.lengths);
   const Var before = masked_fill(transpose(state.weights), memory.lengths, 0);  // [S, B]
   const Var features =
       conv1d(unsqueeze(before, -1), filters, {.padding = filters.shape()[2] / 2});  // [S, B, C]
   const Var keys = memory.keys + linear(features, location_weight);
-  return additive_score(linear(query, query_weight), keys, v, memory.lengths);
+  return additive_score(projected, keys, v, memory.lengths);
 }
 
 void LocationScore::visit(Visitor& visitor) const {

@@ -103,6 +103,7 @@ TransformerDecoderOutput TransformerDecoder::operator()(const Var& x, const Leng
 
 TransformerCache TransformerDecoder::start(const Var& memory, const Lengths& memory_lengths) const {
   require_steps("the memory", memory, layers[0].norm1);
+  require_lengths(memory_lengths, memory.shape()[0], memory.shape()[1], "transformer");
   const Var source = without_padding(memory, memory_lengths);
   TransformerCache cache{lengths_as_var(memory_lengths, memory.dtype())};
   const Var none = zeros({memory.shape()[1], 0, memory.shape()[2]}, memory.dtype());

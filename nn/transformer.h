@@ -48,7 +48,8 @@ struct TransformerDecoder : Module {
   // holds; step t sees the steps up to t. The output is zero where padded.
   TransformerDecoderOutput operator()(const Var& x, const Lengths& lengths, const Var& memory,
                                       const Lengths& memory_lengths, Rng* rng = nullptr) const;
-  // The cache before the first step: the memory's keys and values are computed here, once.
+  // The cache before the first step: the memory's keys and values are computed here, once. Throws
+  // Error for lengths of another time or batch.
   TransformerCache start(const Var& memory, const Lengths& memory_lengths) const;
   // The next step, x [B, E], which extends the cache; equal to that step of the whole. Throws Error
   // for a cache that is not of such a decoder and batch.

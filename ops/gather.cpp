@@ -1,5 +1,6 @@
 #include "ops/gather.h"
 
+#include "ops/axis.h"
 #include "ops/strides.h"
 
 namespace regrad::ops {
@@ -35,7 +36,7 @@ void for_each_gathered(const Shape& shape, int axis, const Ids& index, const F& 
 }  // namespace
 
 Tensor gather(const Tensor& x, int axis, const Ids& index) {
-  axis = x.shape().normalise(axis);
+  axis = require_axis(x.shape(), axis, "gather");
   require_index(x.shape(), axis, index, "gather");
   Tensor y(index.shape(), x.dtype());
   visit(x.dtype(), [&](auto zero) {
@@ -49,7 +50,7 @@ Tensor gather(const Tensor& x, int axis, const Ids& index) {
 
 void add_gathered(Tensor& x, const Tensor& g, int axis, const Ids& index) {
   require_same_dtype(x, g, "scatter_add");
-  axis = x.shape().normalise(axis);
+  axis = require_axis(x.shape(), axis, "scatter_add");
   require_index(x.shape(), axis, index, "scatter_add");
   if (!(g.shape() == index.shape())) {
     fail("scatter_add: {} values do not fit index {}", g.shape(), index.shape());

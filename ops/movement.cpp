@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/axis.h"
 #include "ops/simd/kernels.h"
 #include "ops/strides.h"
 
@@ -37,7 +38,7 @@ Tensor permute(const Tensor& x, const Shape& axes) {
 
 Tensor concat(std::span<const Tensor> parts, int axis) {
   if (parts.empty()) fail("concat: there is nothing to concatenate");
-  axis = parts[0].shape().normalise(axis);
+  axis = require_axis(parts[0].shape(), axis, "concat");
   Index length = 0;
   for (const Tensor& part : parts) {
     require_same_dtype(part, parts[0], "concat");
@@ -64,7 +65,7 @@ Tensor concat(std::span<const Tensor> parts, int axis) {
 }
 
 Tensor slice(const Tensor& x, int axis, Index begin, Index end) {
-  axis = x.shape().normalise(axis);
+  axis = require_axis(x.shape(), axis, "slice");
   if (begin < 0 || end < begin || end > x.shape()[axis]) {
     fail("slice: [{}, {}) is outside of axis {} of shape {}", begin, end, axis, x.shape());
   }
@@ -84,7 +85,7 @@ Tensor slice(const Tensor& x, int axis, Index begin, Index end) {
 
 void add_slice(Tensor& y, const Tensor& g, int axis, Index begin) {
   require_same_dtype(y, g, "add_slice");
-  axis = y.shape().normalise(axis);
+  axis = require_axis(y.shape(), axis, "unslice");
   if (g.rank() != y.rank() || !(g.shape().with(axis, 0) == y.shape().with(axis, 0)) || begin < 0 ||
       begin > y.shape()[axis] - g.shape()[axis]) {
     fail("add_slice: {} does not fit at {} of axis {} of shape {}", g.shape(), begin, axis,

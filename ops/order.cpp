@@ -5,6 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "ops/axis.h"
+
 namespace regrad::ops {
 namespace {
 
@@ -33,7 +35,7 @@ Ids for_each_line(const Tensor& x, int axis, Index k, const Shape& shape, const 
 }  // namespace
 
 Ids argmax(const Tensor& x, int axis) {
-  axis = x.shape().normalise(axis);
+  axis = require_axis(x.shape(), axis, "argmax");
   if (x.shape()[axis] == 0) fail("argmax: axis {} of shape {} is empty", axis, x.shape());
   Shape shape = x.shape().without(axis);
   return for_each_line(x, axis, 1, shape, [](auto* in, Index stride, std::int32_t* out, Index n) {
@@ -46,7 +48,7 @@ Ids argmax(const Tensor& x, int axis) {
 }
 
 Ids topk(const Tensor& x, Index k, int axis) {
-  axis = x.shape().normalise(axis);
+  axis = require_axis(x.shape(), axis, "topk");
   Index size = x.shape()[axis];
   if (k < 0 || k > size) {
     fail("topk: {} entries of axis {} of shape {}, which has {}", k, axis, x.shape(), size);

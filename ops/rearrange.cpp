@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/axis.h"
 #include "ops/strides.h"
 
 namespace regrad::ops {
@@ -11,7 +12,7 @@ constexpr Index most = Index{1} << 60;  // sums of a few cannot overflow
 
 // Marks an axis as seen and returns it counted from the front. Throws Error if it was seen before.
 int once(unsigned& seen, const Shape& shape, int axis, const char* operation) {
-  int positive = shape.normalise(axis);
+  int positive = require_axis(shape, axis, operation);
   if (seen >> positive & 1u) fail("{}: axis {} of shape {} is given twice", operation, axis, shape);
   seen |= 1u << positive;
   return positive;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/axis.h"
 #include "ops/simd/kernels.h"
 
 namespace regrad::ops {
@@ -129,7 +130,7 @@ Tensor variance(const Tensor& x, double correction) {
 }
 
 Tensor cumsum(const Tensor& x, int axis, bool from_end) {
-  axis = x.shape().normalise(axis);
+  axis = require_axis(x.shape(), axis, "cumsum");
   Tensor y(x.shape(), x.dtype());
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "ops/blas.h"
+#include "ops/reduce.h"
 #include "ops/simd/kernels.h"
 
 namespace regrad::ops {
@@ -105,6 +107,35 @@ T scale_of(Index width) {
   return static_cast<T>(1 / std::sqrt(static_cast<double>(width)));
 }
 
+// y = Σ_s weights values.
+template <class T>
+void sum_heads(T* y, const Sizes& sizes, const T* weights, const T* values,
+               const Lengths& lengths) {
+  for_each_head(sizes, lengths, [&](const Head& head) {
+    gemm(NoTrans, NoTrans, sizes.queries, sizes.width, head.valid, weights + head.weight,
+         std::max<Index>(sizes.keys, 1), values + head.key, sizes.key_step(), T(0), y + head.query,
+         sizes.query_step());
+  });
+}
+
+// Adds what weights other than 0 make of values that are not finite.
+template <class T>
+void add_not_finite(T* y, const Sizes& sizes, const T* weights, const T* values,
+                    const Lengths& lengths) {
+  for_each_head(sizes, lengths, [&](const Head& head) {
+    for (Index s = 0; s < head.valid; ++s) {
+      const T* value = values + head.key + s * sizes.key_step();
+      for (Index d = 0; d < sizes.width; ++d) {
+        if (std::isfinite(value[d])) continue;
+        for (Index t = 0; t < sizes.queries; ++t) {
+          const T weight = weights[head.weight + t * sizes.keys + s];
+          if (weight != 0) y[head.query + t * sizes.query_step() + d] += weight * value[d];
+        }
+      }
+    }
+  });
+}
+
 }  // namespace
 
 Tensor head_scores(const Tensor& q, const Tensor& keys, Index heads, const Lengths& lengths,
@@ -124,12 +155,14 @@ Tensor head_sums(const Tensor& weights, const Tensor& values, const Lengths& len
   visit(values.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* out = y.mutable_data<T>();
-    for_each_head(sizes, lengths, [&](const Head& head) {
-      gemm(NoTrans, NoTrans, sizes.queries, sizes.width, head.valid,
-           weights.data<T>() + head.weight, std::max<Index>(sizes.keys, 1),
-           values.data<T>() + head.key, sizes.key_step(), T(0), out + head.query,
-           sizes.query_step());
-    });
+    const T *w = weights.data<T>(), *from = values.data<T>();
+    sum_heads(out, sizes, w, from, lengths);
+    if (std::isfinite(sum_squares(y))) return;
+    // 0 · NaN is NaN: what a query may not see must not reach it.
+    std::vector<T> finite(from, from + values.size());
+    for (T& value : finite) value = std::isfinite(value) ? value : T(0);
+    sum_heads(out, sizes, w, finite.data(), lengths);
+    add_not_finite(out, sizes, w, from, lengths);
   });
   return y;
 }

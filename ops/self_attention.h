@@ -16,6 +16,7 @@ namespace ops {
 Tensor head_scores(const Tensor& q, const Tensor& keys, Index heads, const Lengths& lengths,
                    KeyOrder order);
 // Σ_s weights[b, h, t, s] values[s, b, h]: weights [B, H, T, S], values [S, B, H D] -> [T, B, H D].
+// A weight of 0 takes nothing, also of NaN: what a causal query may not see cannot reach it.
 Tensor head_sums(const Tensor& weights, const Tensor& values, const Lengths& lengths,
                  KeyOrder order);
 // y[s, b, h] += Σ_t weights[b, h, t, s] x[t, b, h]: x [T, B, H D], y [S, B, H D]; nothing where

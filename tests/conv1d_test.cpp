@@ -104,8 +104,12 @@ TEST_CASE("conv1d, unfold and fold name what does not fit") {
         }) ==
         "unfold: the kernel of 6 steps is longer than the 3 of shape [3, 2, 4] with padding 1");
   CHECK_THROWS_AS((void)conv1d(ones({3, 4}), ones({5, 4, 2})), Error);
-  CHECK_THROWS_AS((void)conv1d(x, ones({5, 4, 2}), ones({4})), Error);
-  CHECK_THROWS_AS((void)conv1d(x, ones({5, 4, 2}, DType::f64)), Error);
+  CHECK(message_of([&] {
+          (void)conv1d(x, ones({5, 4, 2}), ones({4}));
+        }) == "conv1d: bias [4] does not fit weight [5, 4, 2]; it is [channels out]");
+  const Var wide = ones({5, 4, 2}, DType::f64), bias = ones({5}, DType::f64);
+  CHECK(message_of([&] { (void)conv1d(x, wide); }).starts_with("conv1d: "));
+  CHECK(message_of([&] { (void)conv1d(x, ones({5, 4, 2}), bias); }).starts_with("conv1d: "));
   CHECK_THROWS_AS((void)conv1d(x, ones({5, 4, 2}), {.stride = 0}), Error);
   CHECK_THROWS_AS((void)conv1d(x, ones({5, 4, 2}), {.padding = -1}), Error);
   CHECK_THROWS_AS((void)conv1d(x, ones({5, 4, 2}), {.padding = Index{1} << 62}), Error);

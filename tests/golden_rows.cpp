@@ -170,6 +170,7 @@ std::vector<Row> losses() {
   const auto likelihood = [=](const NllOptions& options) {
     return [=](auto x) { return nll(x[0], sequences, uneven, options); };
   };
+  const Tensor positive = tensor({0.5, 2}, DType::f64);
   const Tensor sure = tensor({{0, 1, 0}, {0.5, 0.5, 0}}, DType::f64);
   return {
       {"cross_entropy of ids", {}, [](auto x) { return cross_entropy(x[0], rounded(x[1])); }},
@@ -193,6 +194,14 @@ std::vector<Row> losses() {
       {"nll of lengths, sum", {}, likelihood({.mean = false})},
       {"nll of lengths, weighted", {}, likelihood({.class_weights = weights})},
       {"kl_div of a sure target", {}, [=](auto x) { return kl_div(x[0], sure); }},
+      {"mse of lengths", {}, [](auto x) { return mse(x[0], x[1], uneven); }},
+      {"smooth_l1 of lengths",
+       {},
+       [](auto x) { return smooth_l1(x[0], x[1], uneven, {.beta = 0.5}); }},
+      {"bce_with_logits of lengths",
+       {},
+       [=](auto x) { return bce_with_logits(x[0], x[1], uneven, {.pos_weight = positive}); }},
+      {"kl_div of lengths", {}, [](auto x) { return kl_div(x[0], x[1], uneven); }},
   };
 }
 

@@ -16,14 +16,6 @@ using Values = std::vector<double>;
 
 constexpr double inf = INFINITY;
 
-// log Σ exp(x) without overflow, in long double.
-long double log_sum_exp(const Values& x) {
-  long double top = -inf, sum = 0;
-  for (double v : x) top = std::max(top, static_cast<long double>(v));
-  for (double v : x) sum += std::exp(v - top);
-  return top + std::log(sum);
-}
-
 template <class T>
 constexpr double tolerance = sizeof(T) == 4 ? 1e-6 : 1e-14;
 

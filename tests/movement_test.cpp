@@ -83,7 +83,8 @@ TEST_CASE("concat refuses what does not fit") {
         "concat: shapes [2, 3] and [6] differ elsewhere than at axis 0");
   CHECK(message(zeros({2}), zeros({2}, DType::f64), 0) ==
         "concat: f64 [2] with f32 [2]; convert one of them with to()");
-  CHECK(message(zeros({2}), zeros({2}), 1) == "axis 1 does not exist in shape [2] of rank 1");
+  CHECK(message(zeros({2}), zeros({2}), 1) ==
+        "concat: axis 1 does not exist in shape [2] of rank 1");
   CHECK(message_of([] { concat({}, 0); }) == "concat: there is nothing to concatenate");
 }
 
@@ -120,7 +121,7 @@ TEST_CASE("slices outside are errors") {
   CHECK(message_of([&] { slice(x, 0, -1, 2); }) ==
         "slice: [-1, 2) is outside of axis 0 of shape [3, 4]");
   CHECK(message_of([&] { slice(x, 2, 0, 1); }) ==
-        "axis 2 does not exist in shape [3, 4] of rank 2");
+        "slice: axis 2 does not exist in shape [3, 4] of rank 2");
   CHECK(message_of([&] {
           add_slice(x, zeros({3, 2}), 1, 3);
         }) == "add_slice: [3, 2] does not fit at 3 of axis 1 of shape [3, 4]");

@@ -136,6 +136,21 @@ TEST_CASE("attention: degenerate lengths") {
   });
 }
 
+TEST_CASE("attention: of a source without steps there is nothing to see") {
+  const Lengths lengths({0, 0}, 0);
+  for_each_pair([&](const Attention& attention, const std::string&) {
+    for (const bool training : {false, true}) {
+      Rng rng(2);
+      const Var query = draw({2, size}, rng);
+      const AttentionMemory memory = attention.prepare(draw({0, 2, size}, rng), lengths);
+      const AttentionOutput y =
+          attention(query, memory, attention.start(memory), training ? &rng : nullptr);
+      CHECK(y.weights.shape() == Shape{2, 0});
+      CHECK(identical(y.context.value(), zeros({2, size}, DType::f64)));
+    }
+  });
+}
+
 TEST_CASE("attention: garbage and NaN in padding change not one bit") {
   for_each_pair([](const Attention& attention, const std::string&) {
     for (const bool training : {false, true}) {

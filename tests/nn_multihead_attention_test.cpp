@@ -177,6 +177,19 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a weight of 0 takes nothing of NaN, another weight does") {
+  const Lengths lengths({3}, 3);
+  const Var weights = tensor({0, 0.5, 0.5, 0, 1, 0}, DType::f64).reshape({1, 1, 2, 3});
+  for (const double bad : {std::nan(""), HUGE_VAL}) {
+    const Var values = tensor({bad, 1, 2, 3, bad, 5}, DType::f64).reshape({3, 1, 2});
+    const Tensor y = head_sums(weights, values, lengths).value();
+    CHECK(y.at({0, 0, 1}) == 0.5 * 3 + 0.5 * 5);
+    CHECK(y.at({1, 0, 0}) == 2);
+    CHECK(y.at({1, 0, 1}) == 3);
+    CHECK((std::isnan(bad) ? std::isnan(y.at({0, 0, 0})) : y.at({0, 0, 0}) == bad));
+  }
+}
+
 TEST_CASE("keys in another order give the weights in that order") {
   const Var q = draw({2, 1, 4}, 1), keys = draw({3, 1, 4}, 2), values = draw({3, 1, 4}, 3);
   const Lengths lengths = Lengths::full(3, 1);

@@ -104,6 +104,7 @@ TEST_CASE("clipping names the parameter with a NaN or infinite gradient") {
         message_of([&] { (void)clip_norm(constant_gradients({weights.b}, bad), 1); });
     CHECK(contains(message, "gradient of b"));
     CHECK(contains(message, std::isnan(bad) ? "nan" : "inf"));
+    CHECK(message.ends_with("; a lower learning rate often helps"));
   }
   const std::string message =
       message_of([&] { (void)clip_norm(constant_gradients({weights.b}, 1), 0); });

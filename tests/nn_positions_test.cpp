@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <doctest/doctest.h>
 
@@ -60,9 +61,16 @@ TEST_CASE("errors of positions name the step") {
   CHECK(contains(message_of([&] {
                    learned(zeros({5, 1, 3}));
                  }),
-                 "steps [0, 5) are not among the 4 learned ones"));
-  CHECK(contains(message_of([&] { learned(zeros({1, 1, 3}), 4); }), "[4, 5)"));
-  CHECK(contains(message_of([&] { learned(zeros({1, 1, 3}), -1); }), "[-1, 0)"));
+                 "5 steps from 0 on are not among the 4 learned ones"));
+  CHECK(contains(message_of([&] { learned(zeros({1, 1, 3}), 4); }), "from 4 on"));
+  CHECK(contains(message_of([&] { learned(zeros({1, 1, 3}), -1); }), "from -1 on"));
+  const Index last = std::numeric_limits<Index>::max();
+  CHECK(contains(message_of([&] { learned(zeros({2, 1, 3}), last); }), "2 steps from 9223372"));
+  CHECK(contains(message_of([&] { sinusoidal(2, 3, DType::f32, last); }), "are no positions"));
+  CHECK(contains(message_of([&] {
+                   SinusoidalPositions()(zeros({2, 1, 3}), last);
+                 }),
+                 "2 steps from 9223372036854775807 on"));
   CHECK(contains(message_of([&] { learned(zeros({2, 1, 5})); }), "[2, 1, 5] does not fit"));
   CHECK(contains(message_of([&] { SinusoidalPositions()(zeros({2, 5})); }), "[T, B, E]"));
   CHECK(contains(message_of([&] { LearnedPositions(0, 3, rng); }), "longest must be at least 1"));

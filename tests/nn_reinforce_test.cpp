@@ -90,6 +90,10 @@ TEST_CASE("reinforce: gradients to log-probability and entropy, none to the rewa
 
 TEST_CASE("reinforce: what cannot be is a named error") {
   CHECK(contains(message_of([] { Reinforce({.baseline_decay = 1}); }), "decay 1"));
+  for (const double bad : {-0.1, std::nan(""), HUGE_VAL}) {
+    CHECK(contains(message_of([&] { Reinforce({.reward_weight = bad}); }), "reward weight"));
+    CHECK(contains(message_of([&] { Reinforce({.entropy_weight = bad}); }), "entropy weight"));
+  }
   Reinforce reinforce;
   CHECK(contains(message_of([&] { reinforce.loss(zeros({2}), zeros({2}), zeros({3})); }),
                  "log-probabilities [2], entropies [2] and rewards [3]"));

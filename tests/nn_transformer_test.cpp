@@ -220,6 +220,29 @@ TEST_CASE("dropout acts in training only") {
   CHECK(identical(trained, run(&second)));
 }
 
+TEST_CASE("what is not finite at a step reaches no step before it") {
+  for (const bool first : {false, true}) {
+    Rng rng(1);
+    const TransformerDecoder decoder(8, 2, rng, DType::f32,
+                                     {.layers = 2, .layer = {.norm_first = first}});
+    const Lengths lengths({5, 4}, 5), source = Lengths::full(3, 2);
+    const Var memory = normal({3, 2, 8}, 0, 1, rng);
+    const Tensor clean = normal({5, 2, 8}, 0, 1, rng);
+    const Tensor wanted = decoder(clean, lengths, memory, source).output.value();
+    for (const double bad : {std::nan(""), HUGE_VAL}) {
+      std::vector<double> values = clean.to_vector();
+      values[(3 * 2 + 1) * 8 + 5] = bad;  // step 3 of the second sentence
+      const Tensor x = tensor(values, clean.shape());
+      const Tensor found = decoder(x, lengths, memory, source).output.value();
+      for (Index t = 0; t < 5; ++t) {
+        CHECK(identical(found[t][0], wanted[t][0]));
+        if (t < 3) CHECK(identical(found[t][1], wanted[t][1]));
+      }
+      CHECK(std::isnan(found.at({3, 1, 0})));
+    }
+  }
+}
+
 TEST_CASE("errors of transformers name what does not fit") {
   Rng rng(1);
   const auto encoder = [&](const TransformerStackOptions& options) {
@@ -237,6 +260,9 @@ TEST_CASE("errors of transformers name what does not fit") {
   CHECK(contains(message_of([&] { decoder(odd, lengths, x, lengths); }), "the input must"));
   CHECK(contains(message_of([&] { decoder(x, lengths, odd, lengths); }), "the memory must"));
   CHECK(contains(message_of([&] { decoder.start(odd, lengths); }), "the memory must"));
+  for (const Lengths& other : {Lengths::full(3, 1), Lengths::full(3, 4), Lengths::full(2, 2)}) {
+    CHECK(contains(message_of([&] { decoder.start(x, other); }), "transformer: lengths are of"));
+  }
   TransformerCache cache = decoder.start(x, lengths), none, cut = cache;
   CHECK(contains(message_of([&] { decoder.step(x, cache); }), "a step must be [batch, 4]"));
   CHECK(contains(message_of([&] { decoder.step(zeros({2, 4}), none); }), "begin with start()"));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "nn_check.h"
@@ -20,6 +22,14 @@ inline double inner_product(const Tensor& x, const Tensor& y) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
   return sum;
+}
+
+// log Σ exp(x) without overflow.
+inline long double log_sum_exp(const std::vector<double>& x) {
+  long double top = -INFINITY, sum = 0;
+  for (const double v : x) top = std::max(top, static_cast<long double>(v));
+  for (const double v : x) sum += std::exp(v - top);
+  return top + std::log(sum);
 }
 
 // The multi-index of a row-major position.

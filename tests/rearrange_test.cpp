@@ -195,10 +195,45 @@ TEST_CASE("one_hot") {
   CHECK_THROWS_AS((void)one_hot(Ids{0}, -1), Error);
 }
 
+TEST_CASE("an axis that is not there is an error that names the operation") {
+  const Var x = ones({2, 3});
+  const Ids index = Ids(Shape{2, 3}, 0);
+  const std::vector<Var> parts{x, x};
+  for (const int axis : {2, -3}) {
+    const auto check = [&](const char* operation, const auto& f) {
+      CHECK(message_of(f) ==
+            fmt::format("{}: axis {} does not exist in shape [2, 3] of rank 2", operation, axis));
+    };
+    check("argmax", [&] { (void)argmax(x, axis); });
+    check("topk", [&] { (void)topk(x, 1, axis); });
+    check("cumsum", [&] { (void)cumsum(x, axis); });
+    check("transpose", [&] { (void)transpose(x, 0, axis); });
+    check("transpose", [&] { (void)transpose(x, axis, 0); });
+    check("squeeze", [&] { (void)squeeze(x, axis); });
+    check("concat", [&] { (void)concat(parts, axis); });
+    check("split", [&] { (void)split(x, 1, axis); });
+    check("split", [&] { (void)split(x, {1, 1}, axis); });
+    check("slice", [&] { (void)slice(x, axis, 0, 1); });
+    check("slice", [&] { (void)slice(x, axis, -1, 1); });
+    check("slice", [&] { (void)slice(x, axis, 0); });
+    check("select", [&] { (void)select(x, axis, 0); });
+    check("unslice", [&] { (void)unslice(x, {2, 3}, axis, 0); });
+    check("gather", [&] { (void)gather(x, axis, index); });
+    check("scatter_add", [&] { (void)scatter_add(x, axis, index, x); });
+    check("flip", [&] { (void)flip(x, {axis}); });
+    check("pad", [&] { (void)pad(x, {{axis, 1, 1}}); });
+  }
+  CHECK(message_of([&] { (void)unsqueeze(x, 3); }) ==
+        "unsqueeze: no axis 3 can be added to shape [2, 3] of rank 2");
+  CHECK(message_of([&] { (void)stack(parts, -4); }) ==
+        "stack: no axis -4 can be added to shape [2, 3] of rank 2");
+}
+
 TEST_CASE("positions and parts outside of an axis are errors") {
   const Tensor x = tensor({3, 1, 2});
   for (const Index i : {-5, -4, 3}) CHECK_THROWS_AS(select(x, 0, i), Error);
   CHECK(select(x, 0, -3).item() == 3);
   CHECK_THROWS_AS(split(zeros({0}), Index{1} << 40, 0), Error);
-  CHECK_THROWS_WITH_AS(transpose(x), "axis -2 does not exist in shape [3] of rank 1", Error);
+  CHECK_THROWS_WITH_AS(transpose(x), "transpose: axis -2 does not exist in shape [3] of rank 1",
+                       Error);
 }

@@ -142,8 +142,11 @@ TEST_CASE("values and directories that cannot work are errors before training") 
   const Workshop shop;
   require_error(shop.run(shop.tiny("run", {"--hidden", "0"})), 2, "--hidden");  // given twice
   require_error(shop.run({"train", "--task", "copy", "--hidden", "0", "--out", shop.path("run")}),
-                1, "--hidden must be from 1 to 65536, not 0");
-  require_error(shop.run(shop.tiny("run", {"--dropout", "1"})), 1, "--dropout");
+                2, "--hidden must be from 1 to 65536, not 0");
+  require_error(shop.run(shop.tiny("run", {"--dropout", "1"})), 2, "--dropout");
+  require_error(shop.run(shop.tiny("run", {"--learning-rate", "nan"})), 2, "--learning-rate");
+  require_error(shop.run({"train", "--task", "copy", "--out", ""}), 2,
+                "--out: it is empty; name a directory");
   CHECK_FALSE(std::filesystem::exists(shop.folder / "run"));
   require_error(shop.run(shop.tiny("dev.tsv")), 1, "--out");
   require_error(shop.run(shop.tiny("dev.tsv/run")), 1, "--out");

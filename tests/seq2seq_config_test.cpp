@@ -70,6 +70,9 @@ TEST_CASE("values that cannot work are errors that name the option") {
   CHECK(contains(with("dropout", 1.0), "--dropout must be at least 0 and below 1"));
   CHECK(contains(with("label-smoothing", -0.1), "--label-smoothing"));
   CHECK(contains(with("learning-rate", 0.0), "--learning-rate"));
+  CHECK_THROWS_AS(make_config({{"task", "copy"}, {"hidden", 0}}), UsageError);
+  CHECK_THROWS_AS(make_config({{"task", "copy"}, {"dropout", 1.0}}), UsageError);
+  CHECK_THROWS_AS(make_config({{"task", "copy"}, {"temperature", 0.0}}), UsageError);
 }
 
 TEST_CASE("options that do not go together are usage errors") {

@@ -93,7 +93,7 @@ TEST_CASE("a translation is no longer than the learned positions, a longer sourc
   CHECK(translate(translator, source)[0].tokens == Sentence(4, "u"));
   CHECK(translate(translator, source, {.beam = 3})[0].tokens.size() <= 4);
   CHECK(contains(message_of([&] { outputs(translator, {Sentence(6, "x")}); }),
-                 "steps [0, 6) are not among the 5 learned ones"));
+                 "6 steps from 0 on are not among the 5 learned ones"));
 }
 
 TEST_CASE("translations keep the order of their sources and do not depend on each other") {

@@ -21,14 +21,6 @@ Tensor row(const Values& x) {
   return tensor(x, {static_cast<Index>(x.size())}, dtype_of<T>());
 }
 
-// log Σ exp(x) without overflow, in long double.
-long double log_sum_exp(const Values& x) {
-  long double top = -inf, sum = 0;
-  for (double v : x) top = std::max(top, static_cast<long double>(v));
-  for (double v : x) sum += std::exp(v - top);
-  return top + std::log(sum);
-}
-
 template <class T>
 constexpr double tolerance = sizeof(T) == 4 ? 1e-6 : 1e-14;
 

@@ -41,6 +41,10 @@ std::string check_unsigned(const std::string& text) {
                      std::numeric_limits<std::uint64_t>::max());
 }
 
+std::string check_named(const std::string& text) {
+  return text.empty() ? "it is empty; name a directory, which need not be there yet" : "";
+}
+
 // Every option that has a default; for tasks those that differ.
 std::string defaults_footer() {
   const auto files = to_json(make_config({{"train", "-"}, {"dev", "-"}}));
@@ -79,7 +83,10 @@ class TrainCommand {
     });
     options_["epochs"]->excludes(options_["steps"]);
     command_.add_flag("--resume", resume_, "go on with the run in --out");
-    command_.add_option("--out", out_, "directory of the run")->required()->type_name("DIR");
+    command_.add_option("--out", out_, "directory of the run")
+        ->required()
+        ->type_name("DIR")
+        ->check(check_named);
     command_.footer(defaults_footer());
   }
 

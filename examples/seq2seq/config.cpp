@@ -12,23 +12,24 @@ using Json = nlohmann::ordered_json;
 // Threads change the last bits of a sum, not the run's meaning.
 constexpr std::string_view changeable[] = {"epochs", "steps", "patience", "threads"};
 
-void require_range(std::string_view option, Index value, Index low, Index high) {
-  if (value < low || value > high) {
-    fail("--{} must be from {} to {}, not {}", option, low, high, value);
-  }
+template <class... Args>
+void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+  if (!condition) throw UsageError(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Written so that NaN fails, too.
+void require_range(std::string_view option, Index value, Index low, Index high) {
+  require(value >= low && value <= high, "--{} must be from {} to {}, not {}", option, low, high,
+          value);
+}
+
+// NaN fails, too.
 void require_share(std::string_view option, double value) {
-  if (!(value >= 0 && value < 1)) {
-    fail("--{} must be at least 0 and below 1, not {}", option, value);
-  }
+  require(value >= 0 && value < 1, "--{} must be at least 0 and below 1, not {}", option, value);
 }
 
 void require_positive(std::string_view option, double value, double high) {
-  if (!(value > 0 && value <= high)) {
-    fail("--{} must be above 0 and at most {}, not {}", option, high, value);
-  }
+  require(value > 0 && value <= high, "--{} must be above 0 and at most {}, not {}", option, high,
+          value);
 }
 
 template <class T>
@@ -70,11 +71,6 @@ Config defaults(bool task) {
     config.epochs = 120;
   }
   return config;
-}
-
-template <class... Args>
-void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
-  if (!condition) throw UsageError(fmt::format(format, std::forward<Args>(args)...));
 }
 
 void check_source(const Config& config) {

@@ -144,8 +144,8 @@ Config make_config(const nlohmann::ordered_json& given);
 // that would make it another run; its limits, patience and threads may change.
 Config resumed_config(const Config& saved, const nlohmann::ordered_json& given);
 
-// Throws Error, naming the option, for a value that cannot work; UsageError for options that do not
-// go together.
+// Throws UsageError, naming the option, for a value that cannot work and for options that do not go
+// together.
 void check(const Config& config);
 // Whether the score compares states and annotations as they are, so that their sizes must be equal.
 bool compares_sizes(const Config& config);

@@ -164,6 +164,24 @@ def losses():
     }
 
 
+def masked_losses():
+    shown, weight = ~padded(r(4, 3)), d([0.5, 2])
+    pairs = (r(4, 3, 2), r(4, 3, 2)), (beyond(r(4, 3, 2)), beyond(r(4, 3, 2)))
+    singles = (r(4, 3, 2, dtype=SINGLE), r(4, 3, 2, dtype=SINGLE))
+    chances = torch.rand(4, 3, 2, dtype=DOUBLE)
+    rows = r(4, 3, 5).softmax(-1)
+    divergence = lambda q, p: F.kl_div(q[shown], p[shown], reduction="batchmean")
+    return {
+        "mse of lengths": (lambda x, t: F.mse_loss(x[shown], t[shown]), *pairs, singles),
+        "smooth_l1 of lengths": (lambda x, t: F.smooth_l1_loss(x[shown], t[shown], beta=0.5), *pairs, singles),
+        "bce_with_logits of lengths": (
+            lambda x, t: F.binary_cross_entropy_with_logits(x[shown], t[shown], pos_weight=weight),
+            (r(4, 3, 2), chances), (beyond(r(4, 3, 2)), beyond(chances))),
+        "kl_div of lengths": (divergence, (r(4, 3, 5).log_softmax(-1), rows),
+                              (beyond(r(4, 3, 5).log_softmax(-1)), beyond(rows))),
+    }
+
+
 def gates(i, h, state):
     (ir, iz, i_n), (hr, hz, hn) = i.chunk(3, -1), h.chunk(3, -1)
     z = torch.sigmoid(iz + hz)
@@ -253,4 +271,4 @@ def recurrent():
 
 
 if __name__ == "__main__":
-    write_all([movement, convolution, losses, recurrent])
+    write_all([movement, convolution, losses, masked_losses, recurrent])
