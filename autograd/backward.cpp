@@ -83,7 +83,7 @@ class Tape::Sweep final : public GradientSink {
         const Tensor& weight = pullback->weight()->value();
         contribute(target,
                    ops::linear_backward(g.value(), weight,
-                                        tape_.packed(weight, NoTrans, ops::rows_of(g.value()))));
+                                        detail::packed(weight, NoTrans, ops::rows_of(g.value()))));
       } else {
         add_term(target, pullback->term(g.value()));
       }
@@ -171,10 +171,10 @@ Gradients Tape::backward(const Var& loss, const Tensor& gradient) {
          gradient.shape(), to_string(loss.dtype()), loss.shape());
   }
   consumed_ = true;
+  recording_.forget_packed();
   Paused paused;
   Sweep sweep(*this);
   sweep.run(loss.node_, gradient);
-  packed_.clear();
   return sweep.collect();
 }
 

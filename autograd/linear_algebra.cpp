@@ -65,8 +65,7 @@ Var outer(const Var& a, const Var& b) {
 namespace {
 
 const ops::Packed* packed(const Var& x, const Var& weight) {
-  Tape* tape = Tape::active();
-  return tape ? tape->packed(weight.value(), Trans, ops::rows_of(x.value())) : nullptr;
+  return detail::packed(weight.value(), Trans, ops::rows_of(x.value()));
 }
 
 }  // namespace

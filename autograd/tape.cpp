@@ -18,12 +18,31 @@ std::uint64_t next_serial() {
 
 namespace detail {
 
-Recording::Recording(Tape* recorder) : tape(recorder), outer(std::exchange(innermost, this)) {}
+Recording::Recording(Tape* recorder) : tape(recorder), outer_(std::exchange(innermost, this)) {}
 
 Recording::~Recording() {
   Recording** link = &innermost;  // usually the innermost one
-  while (*link && *link != this) link = &(*link)->outer;
-  if (*link) *link = outer;
+  while (*link && *link != this) link = &(*link)->outer_;
+  if (*link) *link = outer_;
+}
+
+const ops::Packed* Recording::packed(const Tensor& weight, Transpose transpose, Index rows) {
+  constexpr std::size_t most_weights = 4096;  // of a pause that sees ever new ones
+  if (!ops::are_few_rows(rows) || weight.rank() != 2) return nullptr;
+  const void* address = visit(
+      weight.dtype(), [&](auto zero) -> const void* { return weight.data<decltype(zero)>(); });
+  const Key key{address, weight.shape()[0], weight.shape()[1], transpose};
+  if (packed_.size() >= most_weights) packed_.clear();
+  const auto [known, is_new] = packed_.try_emplace(key, PackedWeight{weight});
+  PackedWeight& entry = known->second;
+  if (is_new) return nullptr;
+  if (!entry.repeated) entry.packed = ops::Packed(weight, transpose);
+  entry.repeated = true;
+  return &entry.packed;
+}
+
+const ops::Packed* packed(const Tensor& weight, Transpose transpose, Index rows) {
+  return innermost ? innermost->packed(weight, transpose, rows) : nullptr;
 }
 
 }  // namespace detail
@@ -91,19 +110,6 @@ Var Tape::begin_step(const char* name, Tensor&& value) {
   auto node = static_cast<Node>(steps_.size());
   steps_.push_back({name, value.shape(), value.dtype(), static_cast<std::uint32_t>(edges_.size())});
   return Var(std::move(value), serial_, node);
-}
-
-const ops::Packed* Tape::packed(const Tensor& weight, Transpose transpose, Index rows) {
-  if (!ops::are_few_rows(rows)) return nullptr;
-  const void* address = visit(
-      weight.dtype(), [&](auto zero) -> const void* { return weight.data<decltype(zero)>(); });
-  const WeightKey key{address, weight.shape()[0], weight.shape()[1], transpose};
-  const auto [known, is_new] = packed_.try_emplace(key, PackedWeight{weight});
-  PackedWeight& entry = known->second;
-  if (is_new) return nullptr;
-  if (!entry.repeated) entry.packed = ops::Packed(weight, transpose);
-  entry.repeated = true;
-  return &entry.packed;
 }
 
 Var::Var(const Parameter& parameter) {

@@ -24,15 +24,36 @@ class Tape;
 
 namespace detail {
 // Who records in this thread from its construction to its end, nullptr for nobody; they may end in
-// any order.
-struct Recording {
+// any order. In this time it keeps what weights look like to products with few rows.
+class Recording {
+ public:
   explicit Recording(Tape* recorder);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
-  Tape* tape;
-  Recording* outer;
+
+  // `weight` packed for a product with so many rows if that pays: if they are few, and it was asked
+  // for before. Else nullptr. Valid until the next call.
+  const ops::Packed* packed(const Tensor& weight, Transpose transpose, Index rows);
+  void forget_packed() { packed_.clear(); }
+
+  Tape* const tape;
+
+ private:
+  struct PackedWeight {
+    Tensor weight;  // held, so that its address stays its own and its numbers stay what they are
+    bool repeated = false;
+    ops::Packed packed = {};
+  };
+  using Key = std::tuple<const void*, Index, Index, Transpose>;  // address and shape
+  using Entry = std::pair<const Key, PackedWeight>;
+
+  Recording* outer_;
+  std::map<Key, PackedWeight, std::less<>, PoolAllocator<Entry>> packed_;
 };
+
+// Of the innermost recording in this thread; nullptr without one.
+const ops::Packed* packed(const Tensor& weight, Transpose transpose, Index rows);
 }  // namespace detail
 
 struct TapeOptions {
@@ -74,10 +95,6 @@ class Tape {
   // The parameters that took part so far.
   std::vector<Parameter> parameters() const;
 
-  // `weight` packed for a product with so many rows if that pays: if they are few, and it was asked
-  // for before on this tape. Else nullptr.
-  const ops::Packed* packed(const Tensor& weight, Transpose transpose, Index rows);
-
   bool checks_finite() const { return options_.check_finite; }
   // Number of leaves and recorded steps.
   Index size() const { return static_cast<Index>(steps_.size()); }
@@ -107,13 +124,6 @@ class Tape {
     Node node;
     Parameter parameter;  // empty for a variable
   };
-  struct PackedWeight {
-    Tensor weight;  // held, so that its address stays its own
-    bool repeated = false;
-    ops::Packed packed = {};
-  };
-  using WeightKey = std::tuple<const void*, Index, Index, Transpose>;  // address and shape
-  using WeightEntry = std::pair<const WeightKey, PackedWeight>;
   class Sweep;
   class DifferentiableSweep;
   template <class T>
@@ -163,7 +173,6 @@ class Tape {
   List<Step> steps_;
   List<EdgeRecord> edges_;
   List<Leaf> leaves_;
-  std::map<WeightKey, PackedWeight, std::less<>, PoolAllocator<WeightEntry>> packed_;
   List<std::int32_t> parameter_table_;  // open addressing: positions in leaves_, -1 for none
 };
 

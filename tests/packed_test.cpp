@@ -1,6 +1,7 @@
 #include "ops/packed.h"
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -115,18 +116,36 @@ TEST_CASE("a weight that a tape packs gives the same bits as without a tape") {
   for (const Var& input : inputs) CHECK(identical(gradients[input], g_x));
 }
 
-TEST_CASE("a tape packs a weight when it comes again, and only for few rows") {
+TEST_CASE("a weight is packed when it comes again, while a tape or a pause lives") {
   Rng rng(4);
   const Tensor w = normal({16, 16}, 0, 1, rng);
-  Tape tape;
-  CHECK(tape.packed(w, Trans, 8) == nullptr);
-  const Packed* packed = tape.packed(w, Trans, 8);
-  CHECK(packed != nullptr);
-  CHECK(tape.packed(w, Trans, 8) == packed);
-  CHECK(tape.packed(w, NoTrans, 8) == nullptr);                 // another order
-  CHECK(tape.packed(w.reshape({8, 32}), Trans, 8) == nullptr);  // another shape
-  CHECK(tape.packed(w, Trans, 1) == nullptr);
-  CHECK(tape.packed(w, Trans, most_few_rows + 1) == nullptr);
+  CHECK(detail::packed(w, Trans, 8) == nullptr);
+  CHECK(detail::packed(w, Trans, 8) == nullptr);
+  for (const bool paused : {false, true}) {
+    const Tape tape;
+    const std::optional<Paused> pause = paused ? std::make_optional<Paused>() : std::nullopt;
+    CHECK(detail::packed(w, Trans, 8) == nullptr);
+    const Packed* packed = detail::packed(w, Trans, 8);
+    CHECK(packed != nullptr);
+    CHECK(detail::packed(w, Trans, 8) == packed);
+    CHECK(detail::packed(w, NoTrans, 8) == nullptr);                 // another order
+    CHECK(detail::packed(w.reshape({8, 32}), Trans, 8) == nullptr);  // another shape
+    CHECK(detail::packed(w, Trans, 1) == nullptr);
+    CHECK(detail::packed(w, Trans, most_few_rows + 1) == nullptr);
+  }
+}
+
+TEST_CASE("a weight that changes after it was packed is packed anew") {
+  Rng rng(5);
+  Tensor w = normal({16, 16}, 0, 1, rng);
+  const Tensor x = normal({4, 16}, 0, 1, rng);
+  const Paused paused;
+  for (int i = 0; i < 3; ++i) {
+    for (int again = 0; again < 3; ++again) {
+      CHECK(identical(linear(Var(x), Var(w)).value(), linear(x, w, nullptr)));
+    }
+    w.mutable_data<float>()[i] += 1;
+  }
 }
 
 }  // namespace
