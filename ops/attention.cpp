@@ -75,6 +75,7 @@ Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& v,
     Index size = v.size();
     T* out = scores.mutable_data<T>();
     for (Index b = 0; b < lengths.batch(); ++b) {
+      if (lengths[b] == 0) continue;
       simd::kernels<T>().additive_score(query.data<T>() + b * size, keys.data<T>() + b * size,
                                         lengths.batch() * size, lengths[b], v.data<T>(),
                                         out + b * lengths.time(), size);
@@ -92,6 +93,7 @@ void additive_score_backward(const Tensor& g, const Tensor& query, const Tensor&
     T *to_query = g_query.mutable_data<T>(), *to_keys = g_keys.mutable_data<T>();
     T* to_v = g_v.mutable_data<T>();
     for (Index b = 0; b < lengths.batch(); ++b) {
+      if (lengths[b] == 0) continue;
       simd::kernels<T>().additive_score_backward(
           g.data<T>() + b * lengths.time(), query.data<T>() + b * size, keys.data<T>() + b * size,
           lengths.batch() * size, lengths[b], v.data<T>(), to_query + b * size, to_keys + b * size,
@@ -184,6 +186,7 @@ Tensor sum_spreads(std::span<const SpreadTerm> terms) {
   for (const SpreadTerm& term : terms) {
     require_spread(y, term.weights, term.x, term.lengths);
   }
+  if (y.size() == 0) return y;
   visit(y.dtype(), [&](auto zero) {
     using T = decltype(zero);
     Tensor gathered({count * (time + size)}, y.dtype());

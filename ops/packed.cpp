@@ -33,6 +33,7 @@ void start_with(Addend<T> addend, Index m, Index n, T* c, Index ldc) {
 Packed::Packed(const Tensor& b, Transpose transpose) {
   const Index ldb = b.shape()[1];
   const Index k = b.shape()[transpose == Trans ? 1 : 0], n = b.shape()[transpose == Trans ? 0 : 1];
+  if (k == 0) return;
   visit(b.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto& kernels = simd::kernels<T>();
@@ -49,6 +50,7 @@ Packed::Packed(const Tensor& b, Transpose transpose) {
 template <class T>
 void multiply_few_rows(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,
                        const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc) {
+  if (n == 0) return;
   if (k == 0) return start_with(addend, m, n, c, ldc);
   const auto& kernels = simd::kernels<T>();
   const Index width = kernels.panel_width;
@@ -77,6 +79,7 @@ void multiply(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose t
   if (are_few_rows(m)) {
     return multiply_few_rows(a, lda, m, b, ldb, transpose, packed, n, k, addend, c, ldc);
   }
+  if (n == 0) return;
   if (addend.bias) start_with(addend, m, n, c, ldc);
   gemm(NoTrans, transpose, m, n, k, a, lda, b, ldb, T(addend.bias || addend.keep_c), c, ldc);
 }
