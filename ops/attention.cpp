@@ -149,17 +149,13 @@ void require_spread(const Tensor& y, const Tensor& weights, const Tensor& x,
   }
 }
 
-// The rows of sentence b of all terms, one behind the other, weights of padding as 0.
+// The rows of sentence b of all terms, one behind the other, and the weights of what is valid.
 template <class T>
-void gather_sentence(std::span<const SpreadTerm> terms, Index b, Index time, Index size, T* weights,
-                     T* rows) {
+void gather_sentence(std::span<const SpreadTerm> terms, Index b, Index size, T* weights, T* rows) {
   for (const SpreadTerm& term : terms) {
     const T* from = term.weights.data<T>() + b * term.lengths.time();
-    const Index valid = std::min(term.lengths[b], time);
-    std::fill_n(std::copy_n(from, valid, weights), time - valid, T(0));
-    std::copy_n(term.x.data<T>() + b * size, size, rows);
-    weights += time;
-    rows += size;
+    weights = std::copy_n(from, term.lengths[b], weights);
+    rows = std::copy_n(term.x.data<T>() + b * size, size, rows);
   }
 }
 
@@ -187,15 +183,23 @@ Tensor sum_spreads(std::span<const SpreadTerm> terms) {
     require_spread(y, term.weights, term.x, term.lengths);
   }
   if (y.size() == 0) return y;
+  // 0 · NaN is NaN: a product over terms of other lengths would carry a row beyond its own.
+  if (!std::ranges::all_of(terms, [&](const SpreadTerm& term) {
+        return std::equal(term.lengths.data(), term.lengths.data() + batch,
+                          terms[0].lengths.data());
+      })) {
+    y = zeros(y.shape(), y.dtype());
+    for (const SpreadTerm& term : terms) add_spread(y, term.weights, term.x, term.lengths);
+    return y;
+  }
   visit(y.dtype(), [&](auto zero) {
     using T = decltype(zero);
     Tensor gathered({count * (time + size)}, y.dtype());
     T *weights = gathered.mutable_data<T>(), *rows = weights + count * time;
     T* out = y.mutable_data<T>();
     for (Index b = 0; b < batch; ++b) {
-      Index valid = 0;
-      for (const SpreadTerm& term : terms) valid = std::max(valid, term.lengths[b]);
-      gather_sentence(terms, b, valid, size, weights, rows);
+      const Index valid = terms[0].lengths[b];
+      gather_sentence(terms, b, size, weights, rows);
       gemm(Trans, NoTrans, valid, size, count, weights, std::max<Index>(valid, 1), rows,
            std::max<Index>(size, 1), T(0), out + b * size, std::max<Index>(batch * size, 1));
       for (Index s = valid; s < time; ++s) std::fill_n(out + (s * batch + b) * size, size, T(0));

@@ -1,6 +1,7 @@
 #include "ops/packed.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "ops/simd/kernels.h"
 
@@ -54,6 +55,7 @@ void multiply_few_rows(const T* a, Index lda, Index m, const T* b, Index ldb, Tr
   if (k == 0) return start_with(addend, m, n, c, ldc);
   const auto& kernels = simd::kernels<T>();
   const Index width = kernels.panel_width;
+  assert(width <= widest_panel);
   alignas(64) T scratch[block * widest_panel];
   for (Index k0 = 0; k0 < k; k0 += block) {
     const Index rows = std::min(block, k - k0);

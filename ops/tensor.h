@@ -62,7 +62,8 @@ class Tensor {
     if (dtype_of<T>() != dtype_) fail_dtype(dtype_of<T>());
     return reinterpret_cast<const T*>(data_);
   }
-  // The same for writing, after copying storage that is shared.
+  // The same for writing, after copying storage that is shared. Not to be kept for a write after
+  // the tensor was used again: what uses it may share or rearrange the numbers.
   template <class T>
   T* mutable_data() {
     if (dtype_of<T>() != dtype_) fail_dtype(dtype_of<T>());

@@ -108,6 +108,15 @@ TEST_CASE_TEMPLATE("spreads summed as one product are those added one by one", T
   }
 }
 
+TEST_CASE("a spread row that is not finite stays within its own length") {
+  const Tensor weights = ones({1, 2});
+  const std::vector<SpreadTerm> terms{{weights, ones({1, 1}), Lengths({2}, 2)},
+                                      {weights, full({1, 1}, INFINITY), Lengths({1}, 2)}};
+  const Tensor y = sum_spreads(terms);
+  CHECK(y.at({0, 0, 0}) == INFINITY);
+  CHECK(y.at({1, 0, 0}) == 1);
+}
+
 TEST_CASE("additive_score_backward is the gradient") {
   Tensor query = random_tensor({4, 3}, DType::f64, 1), v = random_tensor({3}, DType::f64, 2);
   Tensor keys = random_tensor({4, 4, 3}, DType::f64, 3), g = random_tensor({4, 4}, DType::f64, 4);
