@@ -40,7 +40,7 @@ struct Addend {
 template <class T>
 void multiply_few_rows(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,
                        const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc);
-// The same for any number of rows.
+// The same for any number of rows; `packed` is read where they are few.
 template <class T>
 void multiply(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,
               const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc);
@@ -57,8 +57,7 @@ class RepeatedProduct {
   void operator()(const T* a, Addend<T> addend, T* c) const {
     const Index n = b_.shape()[transpose_ == Trans ? 0 : 1];
     const Index k = b_.shape()[transpose_ == Trans ? 1 : 0];
-    multiply(a, k, rows_, b_.data<T>(), b_.shape()[1], transpose_,
-             are_few_rows(rows_) ? &packed_ : nullptr, n, k, addend, c, n);
+    multiply(a, k, rows_, b_.data<T>(), b_.shape()[1], transpose_, &packed_, n, k, addend, c, n);
   }
 
  private:

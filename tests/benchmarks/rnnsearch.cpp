@@ -50,9 +50,10 @@ MakeStep RnnSearch::make_step(const Encoded& encoded) const {
     AttentionMemory memory{take_columns(encoded.memory.keys, sentences),
                            take_columns(encoded.memory.values, sentences),
                            take_columns(encoded.memory.lengths, sentences)};
-    return [this, memory = std::move(memory)](const Ids& previous, DecoderState& state) {
+    const AttentionState start = attention.start(memory);  // additive scores do not read it
+    return [this, start, memory = std::move(memory)](const Ids& previous, DecoderState& state) {
       const Var token = target_embedding(previous);
-      const AttentionOutput step = attention(state[0], memory, attention.start(memory));
+      const AttentionOutput step = attention(state[0], memory, start);
       state[0] = cell(concat({token, step.context}, 1), state[0]);
       return DecoderOutput{output(concat({state[0], step.context, token}, 1)), step.weights};
     };
