@@ -7,6 +7,7 @@
 
 #include "ops/error.h"
 #include "ops/packed.h"
+#include "ops/simd/kernels.h"
 
 namespace regrad::ops {
 namespace {
@@ -35,6 +36,10 @@ void multiply(Transpose a_transpose, Transpose b_transpose, Index m, Index n, In
   if (a_transpose == NoTrans && are_few_rows(m)) {
     return multiply_few_rows(a, lda, m, b, ldb, b_transpose, nullptr, n, k,
                              Addend<T>{.keep_c = beta == 1}, c, ldc);
+  }
+  if (m > 1 && simd::kernels<T>().outruns_blas) {
+    return multiply_many_rows(a_transpose, b_transpose, m, n, k, a, lda, b, ldb,
+                              Addend<T>{.keep_c = beta == 1}, c, ldc);
   }
   use_one_thread();
   if (m == 1 && a_transpose == NoTrans) {  // one row: c = op(B)ᵀ a

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -6,17 +7,32 @@
 namespace regrad::ops::simd {
 namespace {
 
-bool use_avx2() {
-#if defined(REGRAD_HAVE_AVX2)
-  static const bool use = [] {
-    const char* wish = std::getenv("REGRAD_SIMD");
-    return !(wish && std::string_view(wish) == "baseline") && __builtin_cpu_supports("avx2") &&
-           __builtin_cpu_supports("fma");
-  }();
-  return use;
-#else
-  return false;
+enum class Level { baseline, avx2, avx512 };
+
+// What was compiled and the processor can do.
+Level widest() {
+#if defined(REGRAD_HAVE_AVX512)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl")) {
+    return Level::avx512;
+  }
 #endif
+#if defined(REGRAD_HAVE_AVX2)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Level::avx2;
+#endif
+  return Level::baseline;
+}
+
+Level allowed() {
+  const char* variable = std::getenv("REGRAD_SIMD");
+  const std::string_view wish = variable ? variable : "";
+  return wish == "baseline" ? Level::baseline : wish == "avx2" ? Level::avx2 : Level::avx512;
+}
+
+Level level() {
+  static const Level chosen = std::min(widest(), allowed());
+  return chosen;
 }
 
 template <class Set, class T>
@@ -34,8 +50,11 @@ Kernels<T> make_kernels() {
 
 template <class T>
 Kernels<T> choose_kernels() {
+#if defined(REGRAD_HAVE_AVX512)
+  if (level() == Level::avx512) return make_kernels<Avx512, T>();
+#endif
 #if defined(REGRAD_HAVE_AVX2)
-  if (use_avx2()) return make_kernels<Avx2, T>();
+  if (level() == Level::avx2) return make_kernels<Avx2, T>();
 #endif
   return make_kernels<Baseline, T>();
 }
@@ -51,6 +70,9 @@ const Kernels<T>& kernels() {
 template const Kernels<float>& kernels<float>();
 template const Kernels<double>& kernels<double>();
 
-const char* instruction_set() { return use_avx2() ? "avx2" : "baseline"; }
+const char* instruction_set() {
+  constexpr const char* names[] = {"baseline", "avx2", "avx512"};
+  return names[static_cast<int>(level())];
+}
 
 }  // namespace regrad::ops::simd

@@ -10,12 +10,29 @@ namespace {
 
 // Rows of a panel that stay in the first cache, together with those of A that meet them.
 constexpr Index block = 256;
-constexpr Index widest_panel = 16;
+// Of many rows, so much of A stays in the second cache, and so many panels in it or the third.
+constexpr Index rows_at_once = 240, columns_at_once = 1024;
+constexpr Index widest_panel = 32;
 
-// Where row k and column n of op(B) are.
+// Where an element of op(X) is.
 template <class T>
-const T* at(const T* b, Index ldb, Transpose transpose, Index k, Index n) {
-  return transpose == Trans ? b + n * ldb + k : b + k * ldb + n;
+const T* at(const T* x, Index ldx, Transpose transpose, Index row, Index column) {
+  return transpose == Trans ? x + column * ldx + row : x + row * ldx + column;
+}
+
+constexpr Index up_to_multiple(Index n, Index of) { return (n + of - 1) / of * of; }
+
+// f(begin, size) for n in blocks of the size, the last one of what is left.
+template <class F>
+void for_each_block(Index n, Index size, const F& f) {
+  for (Index begin = 0; begin < n; begin += size) f(begin, std::min(size, n - begin));
+}
+
+// Rows of op(A) without gaps: one after the other, or column after column where A is transposed.
+template <class T>
+void copy_rows(const T* a, Index lda, Transpose transpose, Index rows, Index columns, T* out) {
+  const Index runs = transpose == Trans ? columns : rows, run = transpose == Trans ? rows : columns;
+  for (Index i = 0; i < runs; ++i) std::copy_n(a + i * lda, run, out + i * run);
 }
 
 template <class T>
@@ -69,10 +86,48 @@ void multiply_few_rows(const T* a, Index lda, Index m, const T* b, Index ldb, Tr
                            scratch);
       }
       const T* bias = addend.bias && k0 == 0 ? addend.bias + j : nullptr;
-      kernels.multiply_panel(a + k0, lda, m, panel, rows, c + j, ldc, columns, bias,
+      kernels.multiply_panel(a + k0, lda, false, m, panel, rows, c + j, ldc, columns, bias,
                              addend.keep_c || k0 > 0);
     }
   }
+}
+
+template <class T>
+void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index k,
+                        const T* a, Index lda, const T* b, Index ldb, Addend<T> addend, T* c,
+                        Index ldc) {
+  if (m == 0 || n == 0) return;
+  if (k == 0) return start_with(addend, m, n, c, ldc);
+  const auto& kernels = simd::kernels<T>();
+  const Index width = kernels.panel_width, group = kernels.panel_rows;
+  const Index most_rows = rows_at_once / group * group;
+  Tensor panels({std::min(columns_at_once, up_to_multiple(n, width)), std::min(block, k)},
+                dtype_of<T>());
+  Tensor rows({std::min(most_rows, m), std::min(block, k)}, dtype_of<T>());
+  T *b_block = panels.mutable_data<T>(), *a_block = rows.mutable_data<T>();
+  for_each_block(n, columns_at_once, [&](Index j0, Index columns) {
+    for_each_block(k, block, [&](Index k0, Index depth) {
+      for_each_block(columns, width, [&](Index j, Index panel_columns) {
+        kernels.pack_panel(at(b, ldb, b_transpose, k0, j0 + j), ldb, b_transpose == Trans, depth,
+                           panel_columns, b_block + j * depth);
+      });
+      for_each_block(m, most_rows, [&](Index i0, Index height) {
+        for_each_block(height, group, [&](Index i, Index group_rows) {
+          copy_rows(at(a, lda, a_transpose, i0 + i, k0), lda, a_transpose, group_rows, depth,
+                    a_block + i * depth);
+        });
+        for_each_block(columns, width, [&](Index j, Index panel_columns) {
+          const T* bias = addend.bias && k0 == 0 ? addend.bias + j0 + j : nullptr;
+          for_each_block(height, group, [&](Index i, Index group_rows) {
+            kernels.multiply_panel(a_block + i * depth, a_transpose == Trans ? group_rows : depth,
+                                   a_transpose == Trans, group_rows, b_block + j * depth, depth,
+                                   c + (i0 + i) * ldc + j0 + j, ldc, panel_columns, bias,
+                                   addend.keep_c || k0 > 0);
+          });
+        });
+      });
+    });
+  });
 }
 
 template <class T>
@@ -80,6 +135,9 @@ void multiply(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose t
               const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc) {
   if (are_few_rows(m)) {
     return multiply_few_rows(a, lda, m, b, ldb, transpose, packed, n, k, addend, c, ldc);
+  }
+  if (m > 1 && simd::kernels<T>().outruns_blas) {
+    return multiply_many_rows(NoTrans, transpose, m, n, k, a, lda, b, ldb, addend, c, ldc);
   }
   if (n == 0) return;
   if (addend.bias) start_with(addend, m, n, c, ldc);
@@ -89,12 +147,18 @@ void multiply(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose t
 template void multiply_few_rows(const float* a, Index lda, Index m, const float* b, Index ldb,
                                 Transpose transpose, const Packed* packed, Index n, Index k,
                                 Addend<float> addend, float* c, Index ldc);
+template void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, Index n,
+                                 Index k, const float* a, Index lda, const float* b, Index ldb,
+                                 Addend<float> addend, float* c, Index ldc);
 template void multiply(const float* a, Index lda, Index m, const float* b, Index ldb,
                        Transpose transpose, const Packed* packed, Index n, Index k,
                        Addend<float> addend, float* c, Index ldc);
 template void multiply_few_rows(const double* a, Index lda, Index m, const double* b, Index ldb,
                                 Transpose transpose, const Packed* packed, Index n, Index k,
                                 Addend<double> addend, double* c, Index ldc);
+template void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, Index n,
+                                 Index k, const double* a, Index lda, const double* b, Index ldb,
+                                 Addend<double> addend, double* c, Index ldc);
 template void multiply(const double* a, Index lda, Index m, const double* b, Index ldb,
                        Transpose transpose, const Packed* packed, Index n, Index k,
                        Addend<double> addend, double* c, Index ldc);

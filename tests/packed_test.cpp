@@ -86,6 +86,72 @@ TEST_CASE("few rows: the product, packed or not, whatever C held") {
   }
 }
 
+struct ManyRows {
+  Index m, n, k;
+};
+
+// C = op(A) op(B) + addend, the numbers behind each row of A, B and C left alone.
+template <class T>
+void check_many_rows(const ManyRows& size, Transpose a_transpose, Transpose b_transpose, Rng& rng) {
+  const auto [m, n, k] = size;
+  const Shape a_shape = a_transpose == Trans ? Shape{k, m + 2} : Shape{m, k + 2};
+  const Shape b_shape = b_transpose == Trans ? Shape{n, k + 3} : Shape{k, n + 3};
+  const Tensor a = normal(a_shape, 0, 1, rng, dtype_of<T>()),
+               b = normal(b_shape, 0, 1, rng, dtype_of<T>()),
+               bias = normal({n}, 0, 1, rng, dtype_of<T>());
+  const auto product = [&](const Addend<T>& addend) {
+    Tensor c = full({m, n + 1}, 7, dtype_of<T>());
+    multiply_many_rows(a_transpose, b_transpose, m, n, k, a.data<T>(), a_shape[1], b.data<T>(),
+                       b_shape[1], addend, c.mutable_data<T>(), n + 1);
+    return c;
+  };
+  const Tensor plain = product({}), biased = product({.bias = bias.data<T>()}),
+               added = product({.keep_c = true});
+  const double tolerance = (sizeof(T) == 4 ? 1e-6 : 1e-14) * (10 + static_cast<double>(k));
+  for (Index i = 0; i < m; ++i) {
+    for (Index j = 0; j < n; ++j) {
+      double sum = 0;
+      for (Index p = 0; p < k; ++p) {
+        sum += (a_transpose == Trans ? a.at({p, i}) : a.at({i, p})) *
+               (b_transpose == Trans ? b.at({j, p}) : b.at({p, j}));
+      }
+      const bool right = std::abs(plain.at({i, j}) - sum) <= tolerance &&
+                         std::abs(biased.at({i, j}) - sum - bias.at({j})) <= tolerance &&
+                         std::abs(added.at({i, j}) - sum - 7) <= tolerance;
+      if (!right) FAIL_CHECK("row ", i, ", column ", j);
+    }
+    CHECK(plain.at({i, n}) == 7);
+  }
+}
+
+TEST_CASE_TEMPLATE("many rows: the product in all orders, to the edges of its blocks", T, float,
+                   double) {
+  Rng rng(6);
+  for (const ManyRows size : {ManyRows{1, 1, 1}, ManyRows{13, 33, 4}, ManyRows{70, 40, 0},
+                              ManyRows{0, 5, 5}, ManyRows{5, 0, 5}, ManyRows{245, 17, 300},
+                              ManyRows{500, 7, 3}, ManyRows{3, 1030, 5}, ManyRows{25, 1100, 257}}) {
+    for (const Transpose a : {NoTrans, Trans}) {
+      for (const Transpose b : {NoTrans, Trans}) {
+        INFO(size.m, " x ", size.n, " x ", size.k, " ", int{a}, int{b});
+        check_many_rows<T>(size, a, b, rng);
+      }
+    }
+  }
+}
+
+TEST_CASE("many rows give what few rows give") {
+  Rng rng(7);
+  const Index n = 37, k = 600;
+  for (const Transpose transpose : {NoTrans, Trans}) {
+    const Product product({64, n, k, transpose, DType::f32}, rng);
+    Tensor c({64, n}, DType::f32);
+    multiply_many_rows(NoTrans, transpose, 64, n, k, product.a.data<float>(), k,
+                       product.b.data<float>(), product.b.shape()[1], Addend<float>{},
+                       c.mutable_data<float>(), n);
+    CHECK(identical(c, product.few_rows(64, nullptr, false, 0)));
+  }
+}
+
 TEST_CASE("few rows: a row does not depend on the others") {
   Rng rng(2);
   for (const DType dtype : {DType::f32, DType::f64}) {

@@ -7,10 +7,12 @@
 #include "ops/simd/kernels.h"
 
 // For kernel sources only. Everything here is a template on the instruction set, so that the copy
-// compiled for AVX2 never stands in for the baseline's.
+// compiled for one never stands in for another's.
 namespace regrad::ops::simd {
 
-#if defined(REGRAD_KERNELS_AVX2)
+#if defined(REGRAD_KERNELS_AVX512)
+using Set = Avx512;
+#elif defined(REGRAD_KERNELS_AVX2)
 using Set = Avx2;
 #else
 using Set = Baseline;
@@ -20,7 +22,12 @@ template <class Set>
 struct ArchOf {
   using type = xsimd::default_arch;
 };
-#if defined(REGRAD_KERNELS_AVX2)
+#if defined(REGRAD_KERNELS_AVX512)
+template <>
+struct ArchOf<Avx512> {
+  using type = xsimd::avx512bw;
+};
+#elif defined(REGRAD_KERNELS_AVX2)
 template <>
 struct ArchOf<Avx2> {
   using type = xsimd::fma3<xsimd::avx2>;

@@ -15,7 +15,7 @@ struct Elementwise {
   static B choose(const Mask& mask, T a, T b) { return xsimd::select(mask, B(a), B(b)); }
 
   static B copy(const B& x) { return x; }
-  static B neg(const B& x) { return -x; }
+  static B neg(const B& x) { return x ^ B(T(-0.0)); }  // -x may be 0 - x, which loses -0
   static B abs(const B& x) { return xsimd::abs(x); }
   static B sign(const B& x) { return choose(x > B(T(0)), 1, 0) - choose(x < B(T(0)), 1, 0); }
   static B relu(const B& x) { return choose(x < B(T(0)), B(T(0)), x); }  // keeps NaN

@@ -116,30 +116,34 @@ struct Kernels {
                                   Index count, const T* v, T* g_query, T* g_keys, T* g_v,
                                   Index n);  // each adds
 
-  // A product with few rows, C = A op(B), panel by panel: panel_width columns of op(B), which is
+  // A product, C = op(A) op(B), panel by panel: panel_width columns of op(B), which is
   // [k, n ≤ panel_width], laid row after row, filled up with zeros.
   Index panel_width;
   void (*pack_panel)(const T* b, Index ldb, bool transposed, Index k, Index n, T* panel);
-  // c [m, n] = a [m, k] panel + bias [n], or adds it to c; no bias: nullptr. Each sum runs over k
-  // in order, whatever m is.
-  void (*multiply_panel)(const T* a, Index lda, Index m, const T* panel, Index k, T* c, Index ldc,
-                         Index n, const T* bias, bool accumulate);
+  // c [m, n] = op(a) [m, k] panel + bias [n], or adds it to c; no bias: nullptr. Each sum runs over
+  // k in order, whatever m is; it is fastest where panel_rows divide m.
+  Index panel_rows;
+  bool outruns_blas;  // with many rows, too; OpenBLAS 0.3.21 has AVX-512 for some processors only
+  void (*multiply_panel)(const T* a, Index lda, bool transposed, Index m, const T* panel, Index k,
+                         T* c, Index ldc, Index n, const T* bias, bool accumulate);
 
   void (*adam)(T* x, const T* g, T* m, T* v, Index n, const AdamConstants& c);
   void (*sgd)(T* x, const T* g, T* buffer, Index n, const SgdConstants& c);  // buffer or nullptr
   void (*adadelta)(T* x, const T* g, T* squares, T* changes, Index n, const AdadeltaConstants& c);
 };
 
-// The kernels for this machine. REGRAD_SIMD=baseline in the environment forbids AVX2.
+// The kernels for this machine: of the widest instruction set that it has. REGRAD_SIMD in the
+// environment allows no wider one than it names.
 template <class T>
 const Kernels<T>& kernels();
 
-// The instruction set that kernels() chose: `avx2` or `baseline`.
+// The instruction set that kernels() chose: `avx512`, `avx2` or `baseline`.
 const char* instruction_set();
 
 // Tags: one compilation of the kernel sources each.
 struct Baseline;
 struct Avx2;
+struct Avx512;
 
 template <class Set, class T>
 void add_elementwise(Kernels<T>& table);

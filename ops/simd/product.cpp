@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "ops/simd/batch.h"
@@ -10,8 +11,9 @@ template <class Set, class T>
 struct Product {
   using B = Batch<Set, T>;
   static constexpr Index lanes = B::size, width = 2 * lanes;
-  static constexpr Index most_rows =
-      6;  // 6 × 2 sums, 2 vectors of B and one of A fill 16 registers
+  // So many rows' sums, two vectors of B and one of A fill the registers: 16, or 32 of AVX-512.
+  static constexpr bool has_avx512 = B::size * sizeof(T) == 64;
+  static constexpr Index most_rows = has_avx512 ? 12 : 6;
 
   // 16 bytes: the widest vectors whose zip interleaves over the whole of them.
   static constexpr Index square = 16 / sizeof(T);
@@ -19,13 +21,16 @@ struct Product {
 
   // Each round interleaves the upper half of the rows with the lower.
   static void transpose(Short (&rows)[square]) {
+#pragma GCC unroll 2
     for (Index round = 1; round < square; round *= 2) {
       Short next[square];
+#pragma GCC unroll 2
       for (Index i = 0; i < square / 2; ++i) {
         next[2 * i] = xsimd::zip_lo(rows[i], rows[i + square / 2]);
         next[2 * i + 1] = xsimd::zip_hi(rows[i], rows[i + square / 2]);
       }
-      std::copy_n(next, square, rows);
+#pragma GCC unroll 4
+      for (Index i = 0; i < square; ++i) rows[i] = next[i];
     }
   }
 
@@ -46,9 +51,12 @@ struct Product {
     for (; n == width && p + square <= k; p += square) {
       for (Index from = 0; from < width; from += square) {
         Short rows[square];
-        for (Index q = 0; q < square; ++q)
+#pragma GCC unroll 4
+        for (Index q = 0; q < square; ++q) {
           rows[q] = Short::load_unaligned(b + (from + q) * ldb + p);
+        }
         transpose(rows);
+#pragma GCC unroll 4
         for (Index q = 0; q < square; ++q) rows[q].store_aligned(panel + (p + q) * width + from);
       }
     }
@@ -61,18 +69,29 @@ struct Product {
     transposed ? pack_columns(b, ldb, k, n, panel) : pack_rows(b, ldb, k, n, panel);
   }
 
-  template <std::size_t... row>
+  template <Index rows, bool transposed>
   static void multiply_rows(const T* a, Index lda, const T* panel, Index k, T* c, Index ldc,
-                            Index n, const T* bias, bool accumulate, std::index_sequence<row...>) {
-    B start[2] = {B(T(0)), B(T(0))}, sums[sizeof...(row)][2];
+                            Index n, const T* bias, bool accumulate) {
+    B start[2] = {B(T(0)), B(T(0))}, sums[rows][2];
     if (bias) load(bias, n, start);
-    ((sums[row][0] = start[0], sums[row][1] = start[1]), ...);
+#pragma GCC unroll 16
+    for (Index row = 0; row < rows; ++row) {
+      sums[row][0] = start[0];
+      sums[row][1] = start[1];
+    }
+    for (Index row = 0; row < rows; ++row) {
+      __builtin_prefetch(c + row * ldc, 1);
+      __builtin_prefetch(c + row * ldc + width - 1, 1);
+    }
     for (Index p = 0; p < k; ++p) {
       const B left = B::load_aligned(panel + p * width);
       const B right = B::load_aligned(panel + p * width + lanes);
-      ((step(sums[row], B(a[static_cast<Index>(row) * lda + p]), left, right)), ...);
+#pragma GCC unroll 16
+      for (Index row = 0; row < rows; ++row) {
+        step(sums[row], B(transposed ? a[p * lda + row] : a[row * lda + p]), left, right);
+      }
     }
-    (store(sums[row], c + static_cast<Index>(row) * ldc, n, accumulate), ...);
+    for (Index row = 0; row < rows; ++row) store(sums[row], c + row * ldc, n, accumulate);
   }
   static void step(B (&sums)[2], const B& a, const B& left, const B& right) {
     sums[0] = xsimd::fma(a, left, sums[0]);
@@ -90,38 +109,24 @@ struct Product {
     });
   }
 
-  // How many rows next: not few at the end, where the sums would wait for each other.
-  static Index next_rows(Index left) {
-    if (left <= most_rows) return left;
-    return left >= 10 ? most_rows : left - left / 2;
+  using MultiplyRows = void(const T* a, Index lda, const T* panel, Index k, T* c, Index ldc,
+                            Index n, const T* bias, bool accumulate);
+  template <bool transposed, std::size_t... row>
+  static constexpr std::array<MultiplyRows*, sizeof...(row)> by_rows(std::index_sequence<row...>) {
+    return {multiply_rows<row + 1, transposed>...};
   }
 
-  static void multiply_panel(const T* a, Index lda, Index m, const T* panel, Index k, T* c,
-                             Index ldc, Index n, const T* bias, bool accumulate) {
-    for (Index rows; m > 0; m -= rows, a += rows * lda, c += rows * ldc) {
-      rows = next_rows(m);
-      const auto multiply = [&]<std::size_t... row>(std::index_sequence<row...> all) {
-        multiply_rows(a, lda, panel, k, c, ldc, n, bias, accumulate, all);
-      };
-      switch (rows) {
-        case 1:
-          multiply(std::make_index_sequence<1>());
-          break;
-        case 2:
-          multiply(std::make_index_sequence<2>());
-          break;
-        case 3:
-          multiply(std::make_index_sequence<3>());
-          break;
-        case 4:
-          multiply(std::make_index_sequence<4>());
-          break;
-        case 5:
-          multiply(std::make_index_sequence<5>());
-          break;
-        default:
-          multiply(std::make_index_sequence<most_rows>());
-      }
+  // In groups of rows of nearly one size: sums of few rows would wait for each other.
+  static void multiply_panel(const T* a, Index lda, bool transposed, Index m, const T* panel,
+                             Index k, T* c, Index ldc, Index n, const T* bias, bool accumulate) {
+    static constexpr auto all = std::make_index_sequence<most_rows>();
+    static constexpr std::array functions = {by_rows<false>(all), by_rows<true>(all)};
+    for (Index groups = (m + most_rows - 1) / most_rows, rows; m > 0; m -= rows, --groups) {
+      rows = (m + groups - 1) / groups;
+      functions[transposed][static_cast<std::size_t>(rows - 1)](a, lda, panel, k, c, ldc, n, bias,
+                                                                accumulate);
+      a += transposed ? rows : rows * lda;
+      c += rows * ldc;
     }
   }
 };
@@ -132,6 +137,8 @@ template <class Set, class T>
 void add_product(Kernels<T>& table) {
   using K = Product<Set, T>;
   table.panel_width = K::width;
+  table.panel_rows = K::most_rows;
+  table.outruns_blas = K::has_avx512;
   table.pack_panel = K::pack_panel;
   table.multiply_panel = K::multiply_panel;
 }
