@@ -41,6 +41,7 @@ class Tape::Sweep final : public GradientSink {
   }
 
   bool wants(int input) const override { return edge(input).target >= 0; }
+  bool last() const override { return true; }
   void add(int input, Tensor gradient) override {
     if (wants(input)) contribute(edge(input).target, std::move(gradient));
   }

@@ -68,6 +68,7 @@ class Tape::DifferentiableSweep final : public GradientSink {
     Node target = edge(input).target;
     return target >= 0 && depends_[static_cast<std::size_t>(target)];
   }
+  bool last() const override { return false; }
   void add(int input, Tensor gradient) override {
     if (wants(input)) ops::accumulate(accumulator(input), gradient);
   }
@@ -87,7 +88,7 @@ class Tape::DifferentiableSweep final : public GradientSink {
   void pull_back(const Var g) {
     auto i = static_cast<std::size_t>(step_);
     auto count = static_cast<int>(tape_.edges_end(i) - tape_.steps_[i].first_edge);
-    if (const JointPullback* joint = tape_.steps_[i].joint) {
+    if (JointPullback* joint = tape_.steps_[i].joint) {
       joint_.assign(static_cast<std::size_t>(count), std::nullopt);
       (*joint)(g.value(), *this);
       for (std::size_t k = 0; k < joint_.size(); ++k) {

@@ -46,6 +46,8 @@ enum class Way : std::uint8_t {
 class GradientSink {
  public:
   virtual bool wants(int input) const = 0;
+  // Whether the pullback is not called again, so that it may use up what it keeps.
+  virtual bool last() const = 0;
   // Adds to the gradient of an input that is wanted.
   virtual void add(int input, Tensor gradient) = 0;
   // The gradient of a wanted input as it stands, zeros at first, to be added to in place.
@@ -59,7 +61,7 @@ class GradientSink {
 class JointPullback {
  public:
   virtual ~JointPullback() = default;
-  virtual void operator()(const Tensor& g, GradientSink& sink) const = 0;
+  virtual void operator()(const Tensor& g, GradientSink& sink) = 0;
 };
 
 }  // namespace regrad

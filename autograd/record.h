@@ -157,7 +157,7 @@ class Recorder {
   template <class F>
   struct Joint final : JointPullback {
     explicit Joint(F f) : function(std::move(f)) {}
-    void operator()(const Tensor& g, GradientSink& sink) const override { function(g, sink); }
+    void operator()(const Tensor& g, GradientSink& sink) override { function(g, sink); }
     F function;
   };
 

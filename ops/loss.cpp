@@ -109,25 +109,28 @@ CrossEntropy cross_entropy(const Tensor& logits, const Targets& targets, double 
   return {scalar(total, logits.dtype()), log_normaliser};
 }
 
-Tensor cross_entropy_backward(const Tensor& logits, const Targets& targets, double label_smoothing,
+Tensor cross_entropy_backward(Tensor logits, const Targets& targets, double label_smoothing,
                               const Tensor& log_normaliser, double factor) {
-  Tensor gradient(logits.shape(), logits.dtype());
-  Index classes = logits.shape()[-1];
-  visit(logits.dtype(), [&](auto zero) {
+  const bool in_place = logits.unique();
+  Tensor gradient = in_place ? std::move(logits) : Tensor(logits.shape(), logits.dtype());
+  const Tensor& x = in_place ? gradient : logits;
+  Index classes = x.shape()[-1];
+  visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     auto& kernels = simd::kernels<T>();
     T* out = gradient.mutable_data<T>();
+    const T* row = x.data<T>();
     const T* weights = class_weights<T>(targets);
     double even = factor * label_smoothing / static_cast<double>(classes);
     double even_total = even * weighted_sum<T>(weights, nullptr, classes);
-    for (Index i = 0; i < targets.labels.size(); ++i, out += classes) {
+    for (Index i = 0; i < targets.labels.size(); ++i, out += classes, row += classes) {
       Index label = targets.labels[i];
       if (label < 0) {
         std::fill_n(out, classes, T(0));
         continue;
       }
       double peak = factor * (1 - label_smoothing) * (weights ? weights[label] : 1);
-      kernels.exp_minus(logits.data<T>() + i * classes, log_normaliser.data<double>()[i],
+      kernels.exp_minus(row, log_normaliser.data<double>()[i],
                         static_cast<T>(peak + even_total), out, classes);
       if (even != 0 && weights) kernels.accumulate(out, weights, static_cast<T>(-even), classes);
       if (even != 0 && !weights) kernels.affine(out, T(1), static_cast<T>(-even), out, classes);

@@ -27,8 +27,9 @@ struct CrossEntropy {
 };
 // Σ -(1-ε) w[label] log p(label) - ε/V Σ_v w[v] log p(v).
 CrossEntropy cross_entropy(const Tensor& logits, const Targets& targets, double label_smoothing);
-// Its gradient by the logits, times factor; zeros where nothing is read.
-Tensor cross_entropy_backward(const Tensor& logits, const Targets& targets, double label_smoothing,
+// Its gradient by the logits, times factor; zeros where nothing is read. In the place of the logits
+// where nobody else holds them.
+Tensor cross_entropy_backward(Tensor logits, const Targets& targets, double label_smoothing,
                               const Tensor& log_normaliser, double factor);
 
 // Σ -w[label] x[label], rank 0. A label of weight 0 is not read.

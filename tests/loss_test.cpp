@@ -86,6 +86,21 @@ TEST_CASE_TEMPLATE("cross_entropy and its gradient", T, float, double) {
   check_cross_entropy<T>(random_tensor({2, 67}, dtype_of<T>()), Ids{0, 66}, nullptr, 0);
 }
 
+TEST_CASE("the gradient of cross_entropy takes the place of logits that nobody else holds") {
+  const Tensor kept = random_tensor({2, 3, 5}, DType::f32);
+  const Ids labels(std::vector<std::int32_t>{4, 0, -1, 1, 3, 2}, {2, 3});
+  const Targets targets =
+      ops::targets("test", kept, labels, nullptr, std::int32_t{-1}, Tensor());  // one is ignored
+  const Tensor normaliser = ops::cross_entropy(kept, targets, 0.1).log_normaliser;
+  Tensor given = kept.clone();
+  const float* place = given.data<float>();
+  const Tensor copied = ops::cross_entropy_backward(kept, targets, 0.1, normaliser, 0.5);
+  const Tensor moved = ops::cross_entropy_backward(std::move(given), targets, 0.1, normaliser, 0.5);
+  CHECK(copied.data<float>() != kept.data<float>());
+  CHECK(moved.data<float>() == place);
+  CHECK(identical(moved, copied));
+}
+
 TEST_CASE_TEMPLATE("cross_entropy at extremes", T, float, double) {
   auto logits = tensor({{1e4, -1e4, 0}, {1e4, 1e4 - 1, -1e4}, {-1e4, -1e4, -1e4}}, dtype_of<T>());
   for (std::int32_t label = 0; label < 3; ++label) {  // at 1e4 a double has 12 decimals

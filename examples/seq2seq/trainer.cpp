@@ -87,8 +87,10 @@ Gradients Trainer::share_gradients(const Selection& selection, Index number, Rei
     mix_predictions(*translator_.model, config.scheduled_sampling, rng, batch);
   }
   Tape tape;
-  const Predictions predictions = (*translator_.model)(batch, &rng);
-  Var total = cross_entropy(predictions.logits, batch.target_out, batch.target_lengths,
+  Predictions predictions = (*translator_.model)(batch, &rng);
+  // The logits are not kept: the largest tensor becomes its own gradient.
+  Var total = cross_entropy(std::exchange(predictions.logits, Var()), batch.target_out,
+                            batch.target_lengths,
                             {.label_smoothing = config.label_smoothing, .mean = false}) /
               labels;
   loss += total.item();
