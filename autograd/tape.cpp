@@ -7,8 +7,6 @@
 namespace regrad {
 namespace {
 
-constinit thread_local detail::Recording* innermost = nullptr;
-
 std::uint64_t next_serial() {
   static std::atomic<std::uint64_t> serial{0};
   return ++serial;
@@ -46,8 +44,6 @@ const ops::Packed* packed(const Tensor& weight, Transpose transpose, Index rows)
 }
 
 }  // namespace detail
-
-Tape* Tape::active() { return innermost ? innermost->tape : nullptr; }
 
 Tape::Tape(const TapeOptions& options)
     : options_(options),

@@ -52,6 +52,9 @@ class Recording {
   std::map<Key, PackedWeight, std::less<>, PoolAllocator<Entry>> packed_;
 };
 
+// In this thread; nullptr without one.
+inline constinit thread_local Recording* innermost = nullptr;
+
 // Of the innermost recording in this thread; nullptr without one.
 const ops::Packed* packed(const Tensor& weight, Transpose transpose, Index rows);
 }  // namespace detail
@@ -100,7 +103,7 @@ class Tape {
   Index size() const { return static_cast<Index>(steps_.size()); }
 
   // The tape that records in this thread, or nullptr.
-  static Tape* active();
+  static Tape* active() { return detail::innermost ? detail::innermost->tape : nullptr; }
 
  private:
   friend class Var;

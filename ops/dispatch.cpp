@@ -49,7 +49,7 @@ Kernels<T> make_kernels() {
 }
 
 template <class T>
-Kernels<T> choose_kernels() {
+Kernels<T> best_kernels() {
 #if defined(REGRAD_HAVE_AVX512)
   if (level() == Level::avx512) return make_kernels<Avx512, T>();
 #endif
@@ -62,13 +62,14 @@ Kernels<T> choose_kernels() {
 }  // namespace
 
 template <class T>
-const Kernels<T>& kernels() {
-  static const Kernels<T> table = choose_kernels<T>();
+const Kernels<T>& detail::choose_kernels() {
+  static const Kernels<T> table = best_kernels<T>();
+  chosen<T>.store(&table, std::memory_order_release);
   return table;
 }
 
-template const Kernels<float>& kernels<float>();
-template const Kernels<double>& kernels<double>();
+template const Kernels<float>& detail::choose_kernels<float>();
+template const Kernels<double>& detail::choose_kernels<double>();
 
 const char* instruction_set() {
   constexpr const char* names[] = {"baseline", "avx2", "avx512"};

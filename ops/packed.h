@@ -9,7 +9,8 @@ namespace regrad::ops {
 // the order in which it is read at every call. Here that can be done once, and what a row gives
 // depends on no other row.
 
-// From so many rows on BLAS is as fast; a single row is a matrix-vector product.
+// With more rows, bringing the weight into order is little of the work; a single row is a
+// matrix-vector product.
 constexpr Index most_few_rows = 64;
 constexpr bool are_few_rows(Index m) { return m > 1 && m <= most_few_rows; }
 

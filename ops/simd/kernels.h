@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "ops/shape.h"
@@ -132,10 +133,20 @@ struct Kernels {
   void (*adadelta)(T* x, const T* g, T* squares, T* changes, Index n, const AdadeltaConstants& c);
 };
 
+namespace detail {
+template <class T>
+inline constinit std::atomic<const Kernels<T>*> chosen = nullptr;  // at the first call
+template <class T>
+const Kernels<T>& choose_kernels();
+}  // namespace detail
+
 // The kernels for this machine: of the widest instruction set that it has. REGRAD_SIMD in the
 // environment allows no wider one than it names.
 template <class T>
-const Kernels<T>& kernels();
+const Kernels<T>& kernels() {
+  const Kernels<T>* table = detail::chosen<T>.load(std::memory_order_acquire);
+  return table ? *table : detail::choose_kernels<T>();
+}
 
 // The instruction set that kernels() chose: `avx512`, `avx2` or `baseline`.
 const char* instruction_set();

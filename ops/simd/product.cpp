@@ -81,7 +81,7 @@ struct Product {
     }
     for (Index row = 0; row < rows; ++row) {
       __builtin_prefetch(c + row * ldc, 1);
-      __builtin_prefetch(c + row * ldc + width - 1, 1);
+      __builtin_prefetch(c + row * ldc + n - 1, 1);
     }
     for (Index p = 0; p < k; ++p) {
       const B left = B::load_aligned(panel + p * width);
