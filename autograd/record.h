@@ -217,8 +217,8 @@ Var record_each(const char* name, Tensor value, std::span<const Var> inputs,
 }
 
 // A fused operation with first derivatives only: pullback(const Tensor& g, GradientSink& sink)
-// leaves the gradients of the inputs, counted in their order. Asked for a second derivative it
-// throws, pointing to the composition of primitives.
+// leaves the gradients of the inputs, counted in their order; it may be called again unless
+// sink.last(). Asked for a second derivative it throws, pointing to the composition of primitives.
 template <class F>
 Var record_fused(const char* name, Tensor value, std::span<const Var* const> inputs, F&& pullback) {
   return Recorder::record_fused(name, std::move(value), inputs, std::forward<F>(pullback));

@@ -7,7 +7,6 @@
 
 #include "ops/error.h"
 #include "ops/packed.h"
-#include "ops/simd/kernels.h"
 
 namespace regrad::ops {
 namespace {
@@ -37,7 +36,7 @@ void multiply(Transpose a_transpose, Transpose b_transpose, Index m, Index n, In
     return multiply_few_rows(a, lda, m, b, ldb, b_transpose, nullptr, n, k,
                              Addend<T>{.keep_c = beta == 1}, c, ldc);
   }
-  if (m > 1 && simd::kernels<T>().outruns_blas) {
+  if (outruns_blas<T>(m, n)) {
     return multiply_many_rows(a_transpose, b_transpose, m, n, k, a, lda, b, ldb,
                               Addend<T>{.keep_c = beta == 1}, c, ldc);
   }

@@ -11,6 +11,8 @@ enum class Level { baseline, avx2, avx512 };
 
 // What was compiled and the processor can do.
 Level widest() {
+#if defined(REGRAD_HAVE_AVX2)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Level::baseline;
 #if defined(REGRAD_HAVE_AVX512)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
@@ -18,10 +20,10 @@ Level widest() {
     return Level::avx512;
   }
 #endif
-#if defined(REGRAD_HAVE_AVX2)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Level::avx2;
-#endif
+  return Level::avx2;
+#else
   return Level::baseline;
+#endif
 }
 
 Level allowed() {

@@ -130,8 +130,8 @@ Tensor cross_entropy_backward(Tensor logits, const Targets& targets, double labe
         continue;
       }
       double peak = factor * (1 - label_smoothing) * (weights ? weights[label] : 1);
-      kernels.exp_minus(row, log_normaliser.data<double>()[i],
-                        static_cast<T>(peak + even_total), out, classes);
+      kernels.exp_minus(row, log_normaliser.data<double>()[i], static_cast<T>(peak + even_total),
+                        out, classes);
       if (even != 0 && weights) kernels.accumulate(out, weights, static_cast<T>(-even), classes);
       if (even != 0 && !weights) kernels.affine(out, T(1), static_cast<T>(-even), out, classes);
       out[label] -= static_cast<T>(peak);

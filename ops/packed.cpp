@@ -12,7 +12,8 @@ namespace {
 constexpr Index block = 256;
 // Of many rows, so much of A stays in the second cache, and so many panels in it or the third.
 constexpr Index rows_at_once = 240, columns_at_once = 1024;
-constexpr Index widest_panel = 32;
+template <class T>
+constexpr Index widest_panel = 2 * 64 / sizeof(T);
 
 // Where an element of op(X) is.
 template <class T>
@@ -72,8 +73,8 @@ void multiply_few_rows(const T* a, Index lda, Index m, const T* b, Index ldb, Tr
   if (k == 0) return start_with(addend, m, n, c, ldc);
   const auto& kernels = simd::kernels<T>();
   const Index width = kernels.panel_width;
-  assert(width <= widest_panel);
-  alignas(64) T scratch[block * widest_panel];
+  assert(width <= widest_panel<T>);
+  alignas(64) T scratch[block * widest_panel<T>];
   for (Index k0 = 0; k0 < k; k0 += block) {
     const Index rows = std::min(block, k - k0);
     for (Index j = 0; j < n; j += width) {
@@ -131,12 +132,18 @@ void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, I
 }
 
 template <class T>
+bool outruns_blas(Index m, Index n) {
+  const auto& kernels = simd::kernels<T>();
+  return kernels.outruns_blas && m > 1 && n >= kernels.panel_width / 2;
+}
+
+template <class T>
 void multiply(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,
               const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc) {
   if (are_few_rows(m)) {
     return multiply_few_rows(a, lda, m, b, ldb, transpose, packed, n, k, addend, c, ldc);
   }
-  if (m > 1 && simd::kernels<T>().outruns_blas) {
+  if (outruns_blas<T>(m, n)) {
     return multiply_many_rows(NoTrans, transpose, m, n, k, a, lda, b, ldb, addend, c, ldc);
   }
   if (n == 0) return;
@@ -150,6 +157,7 @@ template void multiply_few_rows(const float* a, Index lda, Index m, const float*
 template void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, Index n,
                                  Index k, const float* a, Index lda, const float* b, Index ldb,
                                  Addend<float> addend, float* c, Index ldc);
+template bool outruns_blas<float>(Index m, Index n);
 template void multiply(const float* a, Index lda, Index m, const float* b, Index ldb,
                        Transpose transpose, const Packed* packed, Index n, Index k,
                        Addend<float> addend, float* c, Index ldc);
@@ -159,6 +167,7 @@ template void multiply_few_rows(const double* a, Index lda, Index m, const doubl
 template void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, Index n,
                                  Index k, const double* a, Index lda, const double* b, Index ldb,
                                  Addend<double> addend, double* c, Index ldc);
+template bool outruns_blas<double>(Index m, Index n);
 template void multiply(const double* a, Index lda, Index m, const double* b, Index ldb,
                        Transpose transpose, const Packed* packed, Index n, Index k,
                        Addend<double> addend, double* c, Index ldc);

@@ -41,12 +41,16 @@ struct Addend {
 template <class T>
 void multiply_few_rows(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,
                        const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc);
-// C = op(A) op(B) + addend for any number of rows, in blocks that fit the caches: faster than BLAS
-// where the kernels outrun it (ops/simd/kernels.h), and op(B) is brought into order at every call.
+// C = op(A) op(B) + addend for any number of rows, in blocks that fit the caches. op(B) is
+// brought into order at every call.
 template <class T>
 void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index k,
                         const T* a, Index lda, const T* b, Index ldb, Addend<T> addend, T* c,
                         Index ldc);
+// Whether it is faster than BLAS for a product of that size: a narrow one would mostly multiply
+// zeros that fill a panel up.
+template <class T>
+bool outruns_blas(Index m, Index n);
 // C = A op(B) + addend by whichever is fastest; `packed` is read where they are few.
 template <class T>
 void multiply(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,

@@ -4,7 +4,7 @@
 #include "ops/tensor.h"
 
 // Several heads at once, side by side in the last axis: head h of q [T, B, H D] is its columns
-// [h D, (h + 1) D). BLAS reads and writes each where it lies. Padded keys are never read.
+// [h D, (h + 1) D). Products read and write each where it lies. Padded keys are never read.
 namespace regrad {
 
 // Keys and values are [S, B, H D], or [B, S, H D] where sentences come and go, as in decoding.

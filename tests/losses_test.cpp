@@ -77,6 +77,27 @@ TEST_CASE("nll of log_softmax is cross_entropy, values and gradients") {
   }
 }
 
+TEST_CASE("cross_entropy is pulled back again and again, and then in the place of its logits") {
+  Rng rng(11);
+  const Tensor x0 = normal({2, 3}, 0, 1, rng, DType::f64),
+               w0 = normal({5, 3}, 0, 1, rng, DType::f64);
+  const Ids labels{4, 1};
+  Tape reference;
+  const Var x1 = reference.variable(x0), w1 = reference.variable(w0), kept = linear(x1, w1);
+  const Tensor logits = kept.value().clone();
+  const Gradients wanted = reference.backward(cross_entropy(kept, labels));
+  CHECK(identical(kept.value(), logits));  // somebody holds them
+
+  Tape tape;
+  const Var x = tape.variable(x0), w = tape.variable(w0);
+  const Var loss = cross_entropy(linear(x, w), labels);
+  for (int again = 0; again < 2; ++again)
+    CHECK(identical(gradients(loss, {x})[0].value(), wanted[x1]));
+  const Gradients found = tape.backward(loss);
+  CHECK(identical(found[x], wanted[x1]));
+  CHECK(identical(found[w], wanted[w1]));
+}
+
 TEST_CASE("what is padded or ignored is not read: the same bits whatever it holds") {
   Rng rng(1);
   Ids ignoring = labels;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -10,6 +11,7 @@
 #include "autograd/tape.h"
 #include "ops/matmul.h"
 #include "ops/rng.h"
+#include "ops/simd/kernels.h"
 
 namespace regrad::ops {
 namespace {
@@ -137,6 +139,13 @@ TEST_CASE_TEMPLATE("many rows: the product in all orders, to the edges of its bl
       }
     }
   }
+}
+
+TEST_CASE("narrow products are left to BLAS") {
+  const Index half = simd::kernels<float>().panel_width / 2;
+  CHECK_FALSE(outruns_blas<float>(100, half - 1));
+  CHECK_FALSE(outruns_blas<float>(1, 100));
+  CHECK(outruns_blas<float>(100, half) == (std::string(simd::instruction_set()) == "avx512"));
 }
 
 TEST_CASE("many rows give what few rows give") {

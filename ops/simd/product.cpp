@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "ops/simd/batch.h"
@@ -11,8 +12,8 @@ template <class Set, class T>
 struct Product {
   using B = Batch<Set, T>;
   static constexpr Index lanes = B::size, width = 2 * lanes;
+  static constexpr bool has_avx512 = std::is_same_v<Set, Avx512>;
   // So many rows' sums, two vectors of B and one of A fill the registers: 16, or 32 of AVX-512.
-  static constexpr bool has_avx512 = B::size * sizeof(T) == 64;
   static constexpr Index most_rows = has_avx512 ? 12 : 6;
 
   // 16 bytes: the widest vectors whose zip interleaves over the whole of them.
