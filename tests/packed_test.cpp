@@ -95,7 +95,7 @@ struct ManyRows {
 // C = op(A) op(B) + addend, the numbers behind each row of A, B and C left alone.
 template <class T>
 void check_many_rows(const ManyRows& size, Transpose a_transpose, Transpose b_transpose, Rng& rng) {
-  const auto [m, n, k] = size;
+  const Index m = size.m, n = size.n, k = size.k;  // clang captures no bindings
   const Shape a_shape = a_transpose == Trans ? Shape{k, m + 2} : Shape{m, k + 2};
   const Shape b_shape = b_transpose == Trans ? Shape{n, k + 3} : Shape{k, n + 3};
   const Tensor a = normal(a_shape, 0, 1, rng, dtype_of<T>()),
