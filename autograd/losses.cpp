@@ -22,7 +22,8 @@ Var cross_entropy(const Var& logits, const Ids& labels, const Lengths* lengths,
   auto [loss, normaliser] = ops::cross_entropy(logits.value(), targets, options.label_smoothing);
   double scale = factor(options.mean, targets.total);
   auto pullback = [x = logits.value(), targets, smoothing = options.label_smoothing,
-                   log_normaliser = normaliser, scale](const Tensor& g, GradientSink& sink) mutable {
+                   log_normaliser = normaliser,
+                   scale](const Tensor& g, GradientSink& sink) mutable {
     sink.add(0, ops::cross_entropy_backward(sink.last() ? std::move(x) : x, targets, smoothing,
                                             log_normaliser, scale * g.item()));
   };

@@ -67,8 +67,13 @@ Config defaults(bool task) {
     config.learning_rate = 2e-3;
     config.steps = 5000;
     config.patience = 6;
-  } else {
-    config.epochs = 120;
+  } else {  // what pronunciation dictionaries of 3,600 words are learned well with
+    config.hidden = 256;
+    config.embedding = 128;
+    config.dropout = 0.4;
+    config.batch = 16;
+    config.average = 5;
+    config.epochs = 40;
   }
   return config;
 }
