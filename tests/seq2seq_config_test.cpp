@@ -27,11 +27,11 @@ TEST_CASE("defaults depend on what is trained on") {
   CHECK(task.source_tokens == "chars");
   CHECK(task.steps > 0);
   const Config files = make_config({{"train", "a.tsv"}, {"dev", "b.tsv"}});
-  CHECK(files.hidden == 128);
-  CHECK(files.embedding == 64);
-  CHECK(files.dropout == 0.3);
+  CHECK(files.hidden == 256);
+  CHECK(files.embedding == 128);
+  CHECK(files.dropout == 0.4);
   CHECK(files.label_smoothing == 0.1);
-  CHECK(files.batch == 64);
+  CHECK(files.batch == 16);
   CHECK(files.learning_rate == 1e-3);
   CHECK(files.epochs > 0);
   CHECK(files.source_tokens == "words");

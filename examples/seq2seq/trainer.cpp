@@ -88,13 +88,15 @@ Gradients Trainer::share_gradients(const Selection& selection, Index number, Rei
   }
   Tape tape;
   Predictions predictions = (*translator_.model)(batch, &rng);
-  // The logits are not kept: the largest tensor becomes its own gradient.
-  Var total = cross_entropy(std::exchange(predictions.logits, Var()), batch.target_out,
-                            batch.target_lengths,
-                            {.label_smoothing = config.label_smoothing, .mean = false}) /
-              labels;
+  const bool reinforced = predictions.log_probability.size() > 0;
+  // Logits that nothing else reads are not kept: the largest tensor becomes its own gradient.
+  Var total =
+      cross_entropy(reinforced ? predictions.logits : std::exchange(predictions.logits, Var()),
+                    batch.target_out, batch.target_lengths,
+                    {.label_smoothing = config.label_smoothing, .mean = false}) /
+      labels;
   loss += total.item();
-  if (predictions.log_probability.size() > 0) {
+  if (reinforced) {
     total += reinforce_loss(predictions, batch, config.reward, reinforce) / labels;
   }
   return tape.backward(total);
