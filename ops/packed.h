@@ -5,9 +5,9 @@
 
 namespace regrad::ops {
 
-// Products with few rows, such as one step of a recurrent layer: BLAS would bring the weight into
-// the order in which it is read at every call. Here that can be done once, and what a row gives
-// depends on no other row.
+// Products of our own. With few rows, such as one step of a recurrent layer, BLAS would bring the
+// weight into the order in which it is read at every call. Here that can be done once, and what a
+// row gives depends on no other row. With many rows they run where BLAS is slower.
 
 // With more rows, bringing the weight into order is little of the work; a single row is a
 // matrix-vector product.
@@ -47,11 +47,11 @@ template <class T>
 void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index k,
                         const T* a, Index lda, const T* b, Index ldb, Addend<T> addend, T* c,
                         Index ldc);
-// Whether it is faster than BLAS for a product of that size: a narrow one would mostly multiply
-// zeros that fill a panel up.
+// Whether multiply_many_rows is faster than BLAS for C [m, n]; a narrow C would mostly be zeros
+// that fill a panel up.
 template <class T>
 bool outruns_blas(Index m, Index n);
-// C = A op(B) + addend by whichever is fastest; `packed` is read where they are few.
+// C = A op(B) + addend by the fastest of them and BLAS; `packed` is read where the rows are few.
 template <class T>
 void multiply(const T* a, Index lda, Index m, const T* b, Index ldb, Transpose transpose,
               const Packed* packed, Index n, Index k, Addend<T> addend, T* c, Index ldc);

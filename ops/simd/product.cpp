@@ -80,6 +80,7 @@ struct Product {
       sums[row][0] = start[0];
       sums[row][1] = start[1];
     }
+    // Rows of C often lie on pages of their own: ask for them before they are needed.
     for (Index row = 0; row < rows; ++row) {
       __builtin_prefetch(c + row * ldc, 1);
       __builtin_prefetch(c + row * ldc + n - 1, 1);
