@@ -7,74 +7,227 @@
 #include <new>
 
 #include <sanitizer/asan_interface.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "ops/error.h"
 
 namespace regrad {
 namespace detail {
-
-constexpr int classes_per_power = 4;  // of two
-constexpr int size_classes = classes_per_power * 48;
-constexpr std::size_t large_bytes = 1 << 16;
-
-struct Pool {
-  std::array<Block*, size_classes> free{};
-  PoolStats stats;
-  std::atomic<Block*> returned{nullptr};     // by other threads, not yet in a free list
-  std::atomic<std::uint64_t> references{1};  // its thread, and each of its blocks
-};
-
 namespace {
 
+struct Pool;
+
 constexpr std::size_t header_bytes = 64;
-static_assert(sizeof(Block) <= header_bytes);
-constinit Block closed{};  // stands in `returned` once the thread has ended
 
-// Four classes per power of two: at most a quarter of a block is unused.
-int size_class_of(std::size_t bytes) {
-  std::size_t units = (bytes + 63) / 64;
-  if (units <= 4) return static_cast<int>(units) - 1;
-  int exponent = std::bit_width(units - 1) - 3;
-  return 4 * exponent + static_cast<int>((units - 1) >> exponent);
-}
+// Small blocks are each asked of the system. Large ones are parts of segments, which are: a block
+// that is larger than what is needed is split, and free neighbours become one again. The best fit
+// at the lowest address leaves the fewest holes (Johnstone and Wilson 1998).
+struct Header : Block {
+  std::uint32_t size_class;          // of its data; a large one's when it is free
+  std::size_t bytes;                 // of its data
+  Header *next, *previous;           // in a free list
+  Pool* home;                        // of the thread that made it
+  Header *segment, *left;            // large: the first block of its segment, the one before it
+  std::atomic<std::uint32_t> parts;  // in a segment's first block: how many blocks it has
+  bool free;                         // in a free list
+};
+static_assert(sizeof(Header) <= header_bytes);
 
-std::size_t class_bytes(int size_class) {
-  if (size_class < 4) return 64 * static_cast<std::size_t>(size_class + 1);
-  int exponent = size_class / 4 - 1;
-  return 64 * ((static_cast<std::size_t>(size_class % 4) + 5) << exponent);
-}
+std::byte* data_of(Header* block) { return reinterpret_cast<std::byte*>(block) + header_bytes; }
+
+// Classes of sizes in units of 64 bytes: 2^bits for each power of two.
+struct SizeClasses {
+  int bits;
+
+  // The smallest class that holds so many bytes.
+  std::uint32_t of(std::size_t bytes) const {
+    const std::size_t units = (bytes + 63) / 64;
+    if (units <= std::size_t{1} << bits) return static_cast<std::uint32_t>(units) - 1;
+    const int exponent = std::bit_width(units - 1) - 1 - bits;
+    return static_cast<std::uint32_t>((static_cast<std::size_t>(exponent) << bits) +
+                                      ((units - 1) >> exponent));
+  }
+  std::size_t bytes(std::uint32_t size_class) const {
+    const std::uint32_t count = 1u << bits;
+    if (size_class < count) return 64 * std::size_t{size_class + 1};
+    const std::uint32_t exponent = size_class / count - 1;
+    return 64 * (std::size_t{size_class % count + count + 1} << exponent);
+  }
+};
+
+constexpr SizeClasses small{2};  // at most a quarter of a block is unused
+constexpr SizeClasses large{4};  // at most a sixteenth
+constexpr std::size_t large_bytes = 1 << 16;
+// Of a segment, at least: addresses, which are no memory until they are written to. In one large
+// segment the blocks of all sizes find the room that others left. AddressSanitizer writes to an
+// eighth of it.
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+constexpr std::size_t segment_bytes = std::size_t{16} << 20;
+#else
+constexpr std::size_t segment_bytes = std::size_t{1} << 30;
+#endif
+constexpr std::size_t most_bytes = std::size_t{1} << 46;
+constexpr std::size_t size_classes = 16 * 42;
+
+bool is_large(const Header* block) { return block->segment != nullptr; }
+
+class FreeList {
+ public:
+  Header* first() const { return first_; }
+  void add_first(Header* block) { insert(block, nullptr, first_); }
+  void add_by_address(Header* block) {
+    Header *before = nullptr, *after = first_;
+    while (after && after < block) before = std::exchange(after, after->next);
+    insert(block, before, after);
+  }
+  void remove(Header* block) {
+    (block->previous ? block->previous->next : first_) = block->next;
+    if (block->next) block->next->previous = block->previous;
+    block->free = false;
+  }
+
+ private:
+  void insert(Header* block, Header* before, Header* after) {
+    block->previous = before;
+    block->next = after;
+    (before ? before->next : first_) = block;
+    if (after) after->previous = block;
+    block->free = true;
+  }
+  Header* first_ = nullptr;
+};
+
+struct Pool {
+  std::array<FreeList, size_classes> small_free, large_free;
+  PoolStats stats;
+  std::atomic<Header*> returned{nullptr};    // by other threads, not yet in a free list
+  std::atomic<std::uint64_t> references{1};  // its thread, and all that it asked of the system
+};
+
+constinit Header closed{};  // stands in `returned` once the thread has ended
 
 void unlink(Pool* pool) {
   if (pool && pool->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete pool;
 }
 
 // Under AddressSanitizer only the bytes that were asked for may be touched; otherwise no-ops.
-void allow(Block* block, std::size_t bytes) {
-  ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<std::byte*>(block) + header_bytes, bytes);
-}
-void forbid(Block* block) {
-  ASAN_POISON_MEMORY_REGION(reinterpret_cast<std::byte*>(block) + header_bytes,
-                            class_bytes(static_cast<int>(block->size_class)));
+void allow(Header* block, std::size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(data_of(block), bytes); }
+void forbid(Header* block) { ASAN_POISON_MEMORY_REGION(data_of(block), block->bytes); }
+
+[[noreturn]] void fail_memory(std::size_t bytes) {
+  fail("out of memory: {} bytes were asked for", bytes);
 }
 
-void free_block(Block* block) {
-  Pool* home = block->home;
-  allow(block, class_bytes(static_cast<int>(block->size_class)));
-  std::free(block);
+// nullptr if there is none left.
+void* ask_system(Pool* home, std::size_t bytes) {
+  void* memory = std::aligned_alloc(64, bytes);
+  if (memory && home) {
+    ++home->stats.system_allocations;
+    home->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  return memory;
+}
+
+Header* make_small(Pool* home, std::uint32_t size_class) {
+  const std::size_t bytes = small.bytes(size_class);
+  void* memory = ask_system(home, header_bytes + bytes);
+  if (!memory) fail_memory(bytes);
+  return new (memory)
+      Header{{{1}}, size_class, bytes, nullptr, nullptr, home, nullptr, nullptr, {1}, false};
+}
+
+// A whole segment. Its last 64 bytes are the header of a block without data that is never free.
+// Outside of a pool, or where memory is short, it is no larger than needed.
+Header* make_large(Pool* home, std::size_t needed) {
+  std::size_t bytes = home ? std::max(needed, segment_bytes) : needed;
+  void* memory = ask_system(home, 2 * header_bytes + bytes);
+  if (!memory) memory = ask_system(home, 2 * header_bytes + (bytes = needed));
+  if (!memory) fail_memory(needed);
+  auto* block =
+      new (memory) Header{{{1}}, 0, bytes, nullptr, nullptr, home, nullptr, nullptr, {1}, false};
+  block->segment = block;
+  new (data_of(block) + bytes)
+      Header{{{1}}, 0, 0, nullptr, nullptr, home, block, block, {0}, false};
+  forbid(block);
+  return block;
+}
+
+Header* right_of(Header* block) { return reinterpret_cast<Header*>(data_of(block) + block->bytes); }
+
+void give_to_system(Header* memory, Pool* home) {
+  std::free(memory);
   unlink(home);
 }
 
-// Puts a block of this thread's pool into its free list.
-void keep(Pool& home, Block* block) {
-  auto bytes = static_cast<std::int64_t>(class_bytes(static_cast<int>(block->size_class)));
-  home.stats.bytes_in_use -= bytes;
-  home.stats.bytes_cached += bytes;
-  block->next = std::exchange(home.free[block->size_class], block);
+// A block that is in no list; of a segment's blocks the last one takes the segment with it.
+void destroy(Header* block) {
+  Pool* home = block->home;
+  if (!is_large(block)) {
+    allow(block, block->bytes);
+    return give_to_system(block, home);
+  }
+  Header* segment = block->segment;
+  allow(block, block->bytes);
+  if (segment->parts.fetch_sub(1, std::memory_order_acq_rel) == 1) give_to_system(segment, home);
+}
+
+void put_into_list(Pool& own, Header* block) {
+  own.stats.bytes_cached += static_cast<std::int64_t>(block->bytes);
+  if (!is_large(block)) return own.small_free[block->size_class].add_first(block);
+  block->size_class = large.of(block->bytes);  // the largest class that it can serve
+  if (large.bytes(block->size_class) > block->bytes) --block->size_class;
+  own.large_free[block->size_class].add_by_address(block);
+}
+
+void take_from_list(Pool& own, Header* block) {
+  own.stats.bytes_cached -= static_cast<std::int64_t>(block->bytes);
+  (is_large(block) ? own.large_free : own.small_free)[block->size_class].remove(block);
+}
+
+// Makes the right one of two neighbours a part of the left one.
+void join(Header* block, Header* right) {
+  block->bytes += header_bytes + right->bytes;
+  right_of(block)->left = block;
+  block->segment->parts.fetch_sub(1, std::memory_order_relaxed);
+  ASAN_POISON_MEMORY_REGION(right, header_bytes);
+}
+
+// Makes what a block has above `bytes` a free block, if it is large, too.
+void split(Pool& own, Header* block, std::size_t bytes) {
+  if (block->bytes < bytes + header_bytes + large_bytes) return;
+  std::byte* place = data_of(block) + bytes;
+  ASAN_UNPOISON_MEMORY_REGION(place, header_bytes);
+  auto* rest = new (place) Header{{{1}},          0,       block->bytes - bytes - header_bytes,
+                                  nullptr,        nullptr, block->home,
+                                  block->segment, block,   {0},
+                                  false};
+  block->bytes = bytes;
+  right_of(rest)->left = rest;
+  block->segment->parts.fetch_add(1, std::memory_order_relaxed);
+  put_into_list(own, rest);
+}
+
+// Takes back a block of this thread's pool.
+void keep(Pool& own, Header* block) {
+  own.stats.bytes_in_use -= static_cast<std::int64_t>(block->bytes);
+  if (is_large(block)) {
+    if (Header* right = right_of(block); right->free) {
+      take_from_list(own, right);
+      join(block, right);
+    }
+    if (Header* left = block->left; left && left->free) {
+      take_from_list(own, left);
+      join(left, block);
+      block = left;
+    }
+  }
+  put_into_list(own, block);
 }
 
 // Leaves a block to the thread that made it; false when that thread has ended.
-bool give_back(Pool& home, Block* block) {
-  Block* head = home.returned.load(std::memory_order_relaxed);
+bool give_back(Pool& home, Header* block) {
+  Header* head = home.returned.load(std::memory_order_acquire);
   do {
     if (head == &closed) return false;
     block->next = head;
@@ -82,18 +235,38 @@ bool give_back(Pool& home, Block* block) {
   return true;
 }
 
-void collect(Pool& own, Block* replacement = nullptr) {
+void collect(Pool& own, Header* replacement = nullptr) {
   if (!own.returned.load(std::memory_order_relaxed) && !replacement) return;
-  Block* block = own.returned.exchange(replacement, std::memory_order_acq_rel);
+  Header* block = own.returned.exchange(replacement, std::memory_order_acq_rel);
   while (block) keep(own, std::exchange(block, block->next));
 }
 
-void drain(Pool& own, Block* replacement = nullptr) {
+// Gives the memory of a free part of a segment back; its addresses stay.
+void discard(Header* block) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(data_of(block));
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t end = (begin + block->bytes) / page * page;
+  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
+// Gives the system what is free. At the end of the thread, free parts of segments are left to the
+// last block of the segment.
+void drain(Pool& own, Header* replacement = nullptr) {
   collect(own, replacement);
-  for (Block*& head : own.free) {
-    while (head) free_block(std::exchange(head, head->next));
-  }
-  own.stats.bytes_cached = 0;
+  const auto drain_list = [&](FreeList& list) {
+    for (Header *block = list.first(), *next; block; block = next) {
+      next = block->next;
+      const bool part = is_large(block) && block->segment->parts > 1;
+      if (part) discard(block);
+      if (part && !replacement) continue;
+      take_from_list(own, block);
+      destroy(block);
+    }
+  };
+  for (FreeList& list : own.small_free) drain_list(list);
+  for (FreeList& list : own.large_free) drain_list(list);
+  own.stats.peak_bytes_in_use = own.stats.bytes_in_use;
 }
 
 constinit thread_local Pool* pool = nullptr;
@@ -118,66 +291,65 @@ Pool* own_pool() {
   return pool;
 }
 
-[[noreturn]] void fail_memory(std::size_t bytes) {
-  fail("out of memory: {} bytes were asked for", bytes);
-}
-
-Block* allocate_block(Pool* home, int size_class) {
-  void* memory = std::aligned_alloc(64, header_bytes + class_bytes(size_class));
-  if (!memory) fail_memory(class_bytes(size_class));
-  auto* block = new (memory) Block{{1}, static_cast<std::uint32_t>(size_class), nullptr, home};
-  if (home) {
-    ++home->stats.system_allocations;
-    home->references.fetch_add(1, std::memory_order_relaxed);
-  }
-  forbid(block);
+// nullptr if there is none.
+Header* take_small(Pool& own, std::uint32_t size_class) {
+  FreeList& list = own.small_free[size_class];
+  if (!list.first()) collect(own);
+  Header* block = list.first();
+  if (block) take_from_list(own, block);
   return block;
 }
 
-// A large block up to twice as large is better than one more: what has grown to its full size stays
-// as small as it can.
-int class_with_free_block(const Pool& own, int size_class) {
-  if (own.free[size_class] || class_bytes(size_class) < large_bytes) return size_class;
-  const int last = std::min(size_class + classes_per_power, size_classes - 1);
-  for (int larger = size_class + 1; larger <= last; ++larger) {
-    if (own.free[larger]) return larger;
+// The smallest free block that is large enough, as much of it as is needed; nullptr if there is
+// none.
+Header* take_large(Pool& own, std::size_t needed) {
+  collect(own);
+  for (std::uint32_t c = large.of(needed); c < size_classes; ++c) {
+    if (Header* block = own.large_free[c].first()) {
+      take_from_list(own, block);
+      split(own, block, needed);
+      return block;
+    }
   }
-  return size_class;
+  return nullptr;
 }
 
-Block* take_block(Pool& own, int size_class) {
-  if (!own.free[size_class]) {
-    collect(own);
-    size_class = class_with_free_block(own, size_class);
+Header* find_or_make(Pool* own, std::size_t bytes) {
+  if (bytes < large_bytes) {
+    const std::uint32_t size_class = small.of(bytes ? bytes : 1);
+    Header* found = own ? take_small(*own, size_class) : nullptr;
+    return found ? found : make_small(own, size_class);
   }
-  Block* block = own.free[size_class];
-  if (!block) return allocate_block(&own, size_class);
-  own.free[size_class] = block->next;
-  own.stats.bytes_cached -= static_cast<std::int64_t>(class_bytes(size_class));
-  block->owners.store(1, std::memory_order_relaxed);
-  return block;
+  const std::size_t needed = large.bytes(large.of(bytes));
+  if (Header* found = own ? take_large(*own, needed) : nullptr) return found;
+  Header* made = make_large(own, needed);
+  if (own) split(*own, made, needed);
+  return made;
 }
 
 }  // namespace
 
 Block* acquire_block(std::size_t bytes) {
-  if (bytes > (std::size_t{1} << 46)) fail_memory(bytes);
-  int size_class = size_class_of(bytes ? bytes : 1);
+  if (bytes > most_bytes) fail_memory(bytes);
   Pool* own = own_pool();
-  Block* block = own ? take_block(*own, size_class) : allocate_block(nullptr, size_class);
+  Header* block = find_or_make(own, bytes);
+  block->owners.store(1, std::memory_order_relaxed);
   if (own) {
-    own->stats.bytes_in_use +=
-        static_cast<std::int64_t>(class_bytes(static_cast<int>(block->size_class)));
+    PoolStats& stats = own->stats;
+    stats.bytes_in_use += static_cast<std::int64_t>(block->bytes);
+    stats.peak_bytes_in_use = std::max(stats.peak_bytes_in_use, stats.bytes_in_use);
   }
+  forbid(block);
   allow(block, bytes);
   return block;
 }
 
-void release_block(Block* block) noexcept {
+void release_block(Block* released) noexcept {
+  auto* block = static_cast<Header*>(released);
   Pool* home = block->home;
   forbid(block);
   if (home && home == pool) return keep(*home, block);
-  if (!home || !give_back(*home, block)) free_block(block);
+  if (!home || !give_back(*home, block)) destroy(block);
 }
 
 }  // namespace detail

@@ -23,12 +23,8 @@ inline bool single_threaded() {
 #endif
 }
 
-struct Pool;
-struct Block {  // the 64 bytes before the data
+struct Block {  // begins the 64 bytes before the data
   std::atomic<std::uint32_t> owners;
-  std::uint32_t size_class;
-  Block* next;  // in a free list
-  Pool* home;   // of the thread that made it
 };
 Block* acquire_block(std::size_t bytes);
 void release_block(Block* block) noexcept;
@@ -79,9 +75,10 @@ class Storage {
 };
 
 struct PoolStats {
-  std::uint64_t system_allocations = 0;  // blocks ever asked of the system by this thread
+  std::uint64_t system_allocations = 0;  // how often this thread asked the system for memory
   std::int64_t bytes_in_use = 0;         // handed out by this thread and not yet returned
-  std::int64_t bytes_cached = 0;         // waiting in the free lists
+  std::int64_t peak_bytes_in_use = 0;    // the most of that since the last release_pool
+  std::int64_t bytes_cached = 0;         // waiting in the free lists, written to or not
 };
 
 PoolStats pool_stats();  // of the calling thread

@@ -51,8 +51,7 @@ Outcome differentiate(const Chain& chain, const F& f) {
   for (const Parameter& p : parameter_list(chain.cell)) {
     outcome.gradients.push_back(gradients[p].to_vector());
   }
-  PoolStats stats = pool_stats();  // the pool keeps what it ever handed out: that is the peak
-  outcome.peak = stats.bytes_in_use + stats.bytes_cached - before;
+  outcome.peak = pool_stats().peak_bytes_in_use - before;
   return outcome;
 }
 

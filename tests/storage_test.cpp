@@ -47,17 +47,71 @@ TEST_CASE("handles from before the first thread are counted on in others") {
   CHECK(second.unique());
 }
 
-TEST_CASE("a large block up to twice as large as needed is used again") {
-  constexpr std::size_t large = 1 << 20;
-  { Storage first(large); }
-  const std::uint64_t before = pool_stats().system_allocations;
-  { Storage smaller(large * 6 / 10); }
-  CHECK(pool_stats().system_allocations == before);
-  { Storage much_smaller(large / 4); }
-  CHECK(pool_stats().system_allocations == before + 1);
-  Storage held(large), second(large);
-  CHECK(pool_stats().system_allocations == before + 2);
-  release_pool();
+TEST_CASE("large blocks are split where less is needed, and become one again") {
+  static constexpr std::size_t large = 1 << 20;
+  PoolStats stats = stats_of_thread([] {
+    const std::byte* begin = Storage(8 * large).data();
+    for (std::size_t round = 0; round < 20; ++round) {
+      std::vector<Storage> parts;
+      for (std::size_t i = 0; i < 7; ++i) {
+        parts.emplace_back(large);
+        fill(parts.back(), large, static_cast<int>(i + 1));
+      }
+      CHECK(parts[0].data() == begin);
+      for (std::size_t i = 0; i < 7; ++i) CHECK(filled(parts[i], large, static_cast<int>(i + 1)));
+      // Let go in another order each time, so that parts join to the left, to the right and both.
+      for (std::size_t i = 0; i < 7; ++i) parts[(i * (1 + round % 6) + 3) % 7] = {};
+      Storage whole(8 * large);
+      CHECK(whole.data() == begin);
+      fill(whole, 8 * large, 0);
+    }
+  });
+  CHECK(stats.system_allocations == 1);
+  CHECK(stats.bytes_in_use == 0);
+  CHECK(stats.peak_bytes_in_use >= static_cast<std::int64_t>(8 * large));
+  CHECK(stats.peak_bytes_in_use < static_cast<std::int64_t>(9 * large));
+}
+
+TEST_CASE("a segment goes when its last part does, in whichever thread and after its own") {
+  constexpr std::size_t large = 1 << 17;
+  std::vector<Storage> survivors;
+  std::thread([&] {
+    std::vector<Storage> parts;
+    for (int i = 0; i < 16; ++i) {
+      parts.emplace_back(large);
+      fill(parts.back(), large, i);
+    }
+    for (std::size_t i = 0; i < 16; i += 3) survivors.push_back(parts[i]);
+    parts.clear();
+    release_pool();  // between the survivors is nothing that they need
+    for (std::size_t i = 0; i < survivors.size(); ++i) {
+      CHECK(filled(survivors[i], large, static_cast<int>(3 * i)));
+    }
+  }).join();
+  for (std::size_t i = 0; i < survivors.size(); ++i) {
+    CHECK(filled(survivors[i], large, static_cast<int>(3 * i)));
+  }
+  std::thread first([&] { survivors.front() = {}; }), last([&] { survivors.back() = {}; });
+  first.join();
+  last.join();
+  survivors.clear();
+}
+
+TEST_CASE("release_pool gives the memory of free parts back, not that beside them") {
+  static constexpr std::size_t large = 1 << 20;
+  stats_of_thread([] {
+    Storage left(large), middle(large), right(large);
+    for (Storage* each : {&left, &middle, &right}) fill(*each, large, 5);
+    std::byte* data = middle.data();
+    middle = {};
+    release_pool();
+    CHECK(filled(left, large, 5));
+    CHECK(filled(right, large, 5));
+    Storage again(large);
+    CHECK(again.data() == data);
+    CHECK(again.data()[large / 2] == std::byte{0});  // a new page
+    CHECK(pool_stats().system_allocations == 1);
+  });
 }
 
 TEST_CASE("storage is aligned, and all of its bytes are its own") {
