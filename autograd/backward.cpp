@@ -51,6 +51,7 @@ class Tape::Sweep final : public GradientSink {
   struct Term {
     ProductTerm product;
     std::int32_t next;
+    Index bytes;  // of the gradients in this term and those after it
   };
 
   const EdgeRecord& edge(int input) const {
@@ -68,33 +69,45 @@ class Tape::Sweep final : public GradientSink {
       tape_.check_sum(static_cast<Node>(step), g_);
     }
     if (tape_.steps_[step].joint) return (*tape_.steps_[step].joint)(g.value(), *this);
-    for (std::uint32_t e = begin; e < end; ++e) {
-      const auto& [target, way, pullback] = tape_.edges_[e];
-      if (way == Way::call && e + 1 < end) {
-        contribute(target, (*pullback)(Var(g)).value_);
-      } else if (way == Way::call) {
-        contribute(target, (*pullback)(std::move(g)).value_);
-      } else if (way == Way::pass && e + 1 < end) {
-        contribute(target, g.value());
-      } else if (way == Way::pass) {
-        contribute(target, std::move(g.value_));
-      } else if (way == Way::add) {
-        pullback->add(g.value(), sum_at(target));
-      } else if (way == Way::product) {
-        const Tensor& weight = pullback->weight()->value();
-        contribute(target,
-                   ops::linear_backward(g.value(), weight,
-                                        detail::packed(weight, NoTrans, ops::rows_of(g.value()))));
-      } else {
-        add_term(target, pullback->term(g.value()));
-      }
+    // A weight comes after what it is multiplied with, which can go when the weight is done.
+    for (std::uint32_t e = end; e-- > begin;) {
+      pull_back(tape_.edges_[e], g, e == begin);
+      tape_.release_edge(e);
     }
   }
 
+  void pull_back(const EdgeRecord& edge, Var& g, bool last) {
+    const auto& [target, way, pullback] = edge;
+    if (way == Way::call && !last) {
+      contribute(target, (*pullback)(Var(g)).value_);
+    } else if (way == Way::call) {
+      contribute(target, (*pullback)(std::move(g)).value_);
+    } else if (way == Way::pass && !last) {
+      contribute(target, g.value());
+    } else if (way == Way::pass) {
+      contribute(target, std::move(g.value_));
+    } else if (way == Way::add) {
+      pullback->add(g.value(), sum_at(target));
+    } else if (way == Way::product) {
+      const Tensor& weight = pullback->weight()->value();
+      contribute(target,
+                 ops::linear_backward(g.value(), weight,
+                                      detail::packed(weight, NoTrans, ops::rows_of(g.value()))));
+    } else {
+      add_term(target, pullback->term(g.value()));
+    }
+  }
+
+  // Terms are kept until the product of all of them is worth it, but no more of them than make an
+  // efficient product: they hold memory.
   void add_term(Node target, ProductTerm product) {
+    constexpr Index most_bytes = 2 << 20;
     auto& newest = terms_of_[static_cast<std::size_t>(target)];
-    terms_.push_back({std::move(product), newest});
+    const Index before = newest < 0 ? 0 : terms_[static_cast<std::size_t>(newest)].bytes;
+    const Index bytes = before + (product.lengths ? 0 : product.a.bytes());
+    terms_.push_back({std::move(product), newest, bytes});
     newest = static_cast<std::int32_t>(terms_.size() - 1);
+    if (bytes >= most_bytes) add_terms(static_cast<std::size_t>(target));
   }
 
   Tensor& sum_at(Node target) {
@@ -132,7 +145,8 @@ class Tape::Sweep final : public GradientSink {
     if (terms_of_[step] < 0) return;
     List<ops::OuterProduct> products;
     List<ops::SpreadTerm> spreads;
-    for (std::int32_t i = terms_of_[step]; i >= 0; i = terms_[static_cast<std::size_t>(i)].next) {
+    for (std::int32_t i = std::exchange(terms_of_[step], -1); i >= 0;
+         i = terms_[static_cast<std::size_t>(i)].next) {
       auto& [a, b, lengths] = terms_[static_cast<std::size_t>(i)].product;
       if (lengths) {
         spreads.push_back({std::move(a), std::move(b), *std::move(lengths)});
@@ -140,8 +154,9 @@ class Tape::Sweep final : public GradientSink {
         products.push_back({std::move(a), std::move(b)});
       }
     }
-    add_to(static_cast<Node>(step),
-           spreads.empty() ? ops::sum_outer_products(products) : ops::sum_spreads(spreads));
+    if (!spreads.empty()) return add_to(static_cast<Node>(step), ops::sum_spreads(spreads));
+    if (auto& sum = gradients_[step]) return ops::add_outer_products(products, *sum);
+    gradients_[step] = ops::sum_outer_products(products);
   }
 
   Tape& tape_;

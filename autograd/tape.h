@@ -157,9 +157,12 @@ class Tape {
     return step + 1 < steps_.size() ? steps_[step + 1].first_edge
                                     : static_cast<std::uint32_t>(edges_.size());
   }
+  void release_edge(std::uint32_t edge) {
+    if (Pullback* pullback = std::exchange(edges_[edge].pullback, nullptr)) pullback->~Pullback();
+  }
   void release_step(std::size_t step) {
     for (std::uint32_t e = steps_[step].first_edge, end = edges_end(step); e < end; ++e) {
-      if (Pullback* pullback = std::exchange(edges_[e].pullback, nullptr)) pullback->~Pullback();
+      release_edge(e);
     }
     if (JointPullback* joint = std::exchange(steps_[step].joint, nullptr)) joint->~JointPullback();
   }

@@ -110,9 +110,9 @@ Tensor as_matrix(const Tensor& x) {
   return x.reshape({x.shape().product(0, x.rank() - 1), columns});
 }
 
-void require_terms(std::span<const OuterProduct> terms) {
+Shape shape_of_sum(std::span<const OuterProduct> terms) {
   if (terms.empty()) fail("sum_outer_products: there is nothing to sum");
-  Shape sum{terms[0].g.shape()[-1], terms[0].x.shape()[-1]};
+  const Shape sum{terms[0].g.shape()[-1], terms[0].x.shape()[-1]};
   for (auto& [g, x] : terms) {
     require_same_dtype(terms[0].g, g, "sum_outer_products");
     require_same_dtype(terms[0].g, x, "sum_outer_products");
@@ -121,6 +121,7 @@ void require_terms(std::span<const OuterProduct> terms) {
       fail("sum_outer_products: {} and {} do not fit a sum of shape {}", g.shape(), x.shape(), sum);
     }
   }
+  return sum;
 }
 
 template <class T>
@@ -135,18 +136,36 @@ Tensor stack_rows(std::span<const OuterProduct> terms, Tensor OuterProduct::*mem
   return result;
 }
 
+template <class T>
+void multiply_terms(std::span<const OuterProduct> terms, bool add, Tensor& sum) {
+  const bool one = terms.size() == 1;
+  const Tensor g = one ? as_matrix(terms[0].g) : stack_rows<T>(terms, &OuterProduct::g);
+  const Tensor x = one ? as_matrix(terms[0].x) : stack_rows<T>(terms, &OuterProduct::x);
+  const Index rows = g.shape()[0], outputs = g.shape()[1], inputs = x.shape()[1];
+  gemm(Trans, NoTrans, outputs, inputs, rows, g.data<T>(), std::max<Index>(outputs, 1), x.data<T>(),
+       std::max<Index>(inputs, 1), T(add), sum.mutable_data<T>(), std::max<Index>(inputs, 1));
+}
+
+void multiply_terms(std::span<const OuterProduct> terms, bool add, Tensor& sum) {
+  visit(sum.dtype(), [&](auto zero) { multiply_terms<decltype(zero)>(terms, add, sum); });
+}
+
 }  // namespace
 
 Tensor sum_outer_products(std::span<const OuterProduct> terms) {
-  require_terms(terms);
-  if (terms.size() == 1) {
-    return matmul(as_matrix(terms[0].g), as_matrix(terms[0].x), Trans, NoTrans);
+  const Shape shape = shape_of_sum(terms);
+  Tensor sum(shape, terms[0].g.dtype());
+  multiply_terms(terms, false, sum);
+  return sum;
+}
+
+void add_outer_products(std::span<const OuterProduct> terms, Tensor& sum) {
+  const Shape shape = shape_of_sum(terms);
+  require_same_dtype(terms[0].g, sum, "add_outer_products");
+  if (!(shape == sum.shape())) {
+    fail("add_outer_products: terms of shape {} do not fit a sum of shape {}", shape, sum.shape());
   }
-  return visit(terms[0].g.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    return matmul(stack_rows<T>(terms, &OuterProduct::g), stack_rows<T>(terms, &OuterProduct::x),
-                  Trans, NoTrans);
-  });
+  multiply_terms(terms, true, sum);
 }
 
 }  // namespace regrad::ops

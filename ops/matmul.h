@@ -29,6 +29,8 @@ struct OuterProduct {
 // Σ gᵀ x over all terms, [O, I], as one product over their rows laid end to end. Throws Error for
 // no terms, and for terms of different types or sizes.
 Tensor sum_outer_products(std::span<const OuterProduct> terms);
+// Adds that to a sum. Throws Error for one of another size or type, too.
+void add_outer_products(std::span<const OuterProduct> terms, Tensor& sum);
 
 }  // namespace ops
 }  // namespace regrad

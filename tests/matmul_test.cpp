@@ -216,6 +216,10 @@ TEST_CASE_TEMPLATE("outer products are summed as one product", T, float, double)
     CHECK(difference(sum_outer_products(terms), tensor(wanted, {4, 3}, dtype_of<T>())) <
           (sizeof(T) == 4 ? 1e-5 : 1e-13));
   }
+  Tensor sum = tensor(wanted, {4, 3}, dtype_of<T>());
+  add_outer_products(terms, sum);
+  for (double& value : wanted) value *= 2;
+  CHECK(difference(sum, tensor(wanted, {4, 3}, dtype_of<T>())) < (sizeof(T) == 4 ? 1e-5 : 1e-13));
 }
 
 TEST_CASE("outer products that do not fit are errors") {
@@ -232,6 +236,13 @@ TEST_CASE("outer products that do not fit are errors") {
   CHECK(message({good, {zeros({2, 4}, DType::f64), zeros({2, 3}, DType::f64)}}) ==
         "sum_outer_products: f32 [2, 4] with f64 [2, 4]; convert one of them with to()");
   CHECK(message({{scalar(1), scalar(2)}}) == "axis -1 does not exist in shape [] of rank 0");
+  Tensor other = zeros({3, 4}), doubles = zeros({4, 3}, DType::f64);
+  CHECK(message_of([&] {
+          add_outer_products({&good, 1}, other);
+        }) == "add_outer_products: terms of shape [4, 3] do not fit a sum of shape [3, 4]");
+  CHECK(message_of([&] {
+          add_outer_products({&good, 1}, doubles);
+        }) == "add_outer_products: f32 [2, 4] with f64 [4, 3]; convert one of them with to()");
 }
 
 }  // namespace

@@ -307,31 +307,6 @@ TEST_CASE("a user's own operation through record") {
   CHECK(tape.backward(first)[x].item() == 12);
 }
 
-TEST_CASE("weight gradients gathered into one product equal the naive sum") {
-  Rng rng(7);
-  Parameter weight(normal({4, 3}, 0, 1, rng, DType::f64));
-  std::vector<Tensor> inputs, factors;
-  for (int t = 0; t < 6; ++t) {
-    inputs.push_back(normal({2, 3}, 0, 1, rng, DType::f64));
-    factors.push_back(normal({2, 4}, 0, 1, rng, DType::f64));
-  }
-  auto loss = [&](auto apply) {
-    Var total = scalar(0, DType::f64);
-    for (std::size_t t = 0; t < inputs.size(); ++t) {
-      total = total + sum(apply(Var(inputs[t])) * Var(factors[t]));
-    }
-    return total;
-  };
-  Tape gathered;
-  Tensor one = gathered.backward(loss([&](const Var& x) { return linear(x, weight); }))[weight];
-  Tape naive;
-  Tensor many =
-      naive.backward(loss([&](const Var& x) { return matmul(x, weight, NoTrans, Trans); }))[weight];
-  for (std::size_t i = 0; i < 12; ++i) {
-    CHECK(one.to_vector()[i] == doctest::Approx(many.to_vector()[i]).epsilon(1e-12));
-  }
-}
-
 namespace {
 
 void* run_deep_chain(void* result) {
