@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <unordered_set>
 #include <utility>
 
 #include "nn/match.h"
+#include "ops/elementwise.h"
 #include "ops/optimizer.h"
 #include "ops/reduce.h"
 
@@ -28,6 +30,19 @@ void require_range(const char* optimizer, const char* what, double value, double
 
 using Names = std::vector<std::string>;
 constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// f(i) for each of the gradients.
+template <class F>
+void for_each(const Gradients& gradients, Workers* workers, const F& f) {
+  const auto& entries = gradients.entries();
+  if (!workers || workers->count() == 1) {
+    for (std::size_t i = 0; i < entries.size(); ++i) f(i);
+    return;
+  }
+  std::vector<Index> sizes;
+  for (const Gradients::Entry& entry : entries) sizes.push_back(entry.gradient.size());
+  workers->share(sizes, f);
+}
 
 // NaN if there is one.
 double largest_magnitude(const Tensor& x) {
@@ -80,18 +95,24 @@ std::vector<NamedParameter> distinct(std::vector<NamedParameter> parameters) {
 
 }  // namespace
 
-double norm(const Gradients& gradients) {
-  double total = 0;
-  for (const Gradients::Entry& entry : gradients.entries())
-    total += ops::sum_squares(entry.gradient);
+double norm(const Gradients& gradients, Workers* workers) {
+  const auto& entries = gradients.entries();
+  std::vector<double> squares(entries.size());
+  for_each(gradients, workers,
+           [&](std::size_t i) { squares[i] = ops::sum_squares(entries[i].gradient); });
+  const double total = std::accumulate(squares.begin(), squares.end(), 0.0);
   return std::isfinite(total) ? std::sqrt(total) : rescaled_norm(gradients);
 }
 
-Gradients clip_norm(Gradients gradients, double max_norm) {
+Gradients clip_norm(Gradients gradients, double max_norm, Workers* workers) {
   if (!(max_norm > 0)) fail("clip_norm: max_norm must be above 0, not {}", max_norm);
-  const double length = norm(gradients);
+  const double length = norm(gradients, workers);
   if (!std::isfinite(length)) fail_at_bad_gradient(gradients);
-  if (length > max_norm) gradients.scale(max_norm / length);
+  if (length > max_norm) {
+    for_each(gradients, workers, [&](std::size_t i) {
+      ops::scale(gradients.entries()[i].gradient, max_norm / length);
+    });
+  }
   return gradients;
 }
 
@@ -101,8 +122,11 @@ Optimizer::Optimizer(std::vector<NamedParameter> parameters, double learning_rat
   set_learning_rate(learning_rate);
   for (auto& [path, parameter] : distinct(std::move(parameters))) {
     slot_of_.emplace(parameter.key(), slots_.size());
-    const Tensor zero = zeros(parameter.shape(), parameter.value().dtype());
-    slots_.push_back({std::move(path), parameter, {moment_names_.size(), zero}});
+    Slot slot{std::move(path), parameter, {}};
+    for (std::size_t i = 0; i < moment_names_.size(); ++i) {
+      slot.moments.push_back(zeros(parameter.shape(), parameter.value().dtype()));
+    }
+    slots_.push_back(std::move(slot));
   }
 }
 
@@ -111,9 +135,10 @@ void Optimizer::set_learning_rate(double learning_rate) {
   learning_rate_ = learning_rate;
 }
 
-void Optimizer::step(const Gradients& gradients) {
-  std::vector<std::pair<Slot*, const Tensor*>> updates;
+void Optimizer::step(const Gradients& gradients, Workers* workers) {
+  std::vector<Slot*> slots;
   for (const Gradients::Entry& entry : gradients.entries()) {
+    slots.push_back(nullptr);
     if (!entry.parameter) continue;
     const auto slot = slot_of_.find(entry.parameter.key());
     if (slot == slot_of_.end()) {
@@ -122,10 +147,12 @@ void Optimizer::step(const Gradients& gradients) {
           "whose visit names it",
           display_name(entry.parameter));
     }
-    updates.emplace_back(&slots_[slot->second], &entry.gradient);
+    slots.back() = &slots_[slot->second];
   }
   ++steps_;
-  for (const auto& [slot, gradient] : updates) update(*slot, *gradient);
+  for_each(gradients, workers, [&](std::size_t i) {
+    if (slots[i]) update(*slots[i], gradients.entries()[i].gradient);
+  });
 }
 
 OptimizerState Optimizer::state() const {

@@ -7,15 +7,18 @@
 
 #include "autograd/gradients.h"
 #include "nn/module.h"
+#include "nn/workers.h"
 
 namespace regrad {
 
+// Where workers are given, they share the parameters; the bits are the same.
+
 // Euclidean norm of all gradients together, accumulated so that f32 gradients of 1e20 do not
 // overflow. NaN or infinity where a gradient has one.
-double norm(const Gradients& gradients);
+double norm(const Gradients& gradients, Workers* workers = nullptr);
 // Scales the gradients down to max_norm when their norm is above it. Throws Error for a max_norm
 // that is not positive and for a NaN or infinite gradient, naming the parameter.
-[[nodiscard]] Gradients clip_norm(Gradients gradients, double max_norm);
+[[nodiscard]] Gradients clip_norm(Gradients gradients, double max_norm, Workers* workers = nullptr);
 
 // All that an optimizer carries from step to step, so that training resumes with the same bits.
 struct OptimizerState {
@@ -32,7 +35,7 @@ class Optimizer {
 
   // One step. A parameter without gradient is left alone. Throws Error, with nothing changed, for
   // the gradient of a parameter that is not registered, naming it.
-  void step(const Gradients& gradients);
+  void step(const Gradients& gradients, Workers* workers = nullptr);
 
   Index steps() const { return steps_; }
   double learning_rate() const { return learning_rate_; }

@@ -1,15 +1,18 @@
 #include "nn/workers.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "nn/sizes.h"
+#include "ops/elementwise.h"
 
 namespace regrad {
 
-using Job = std::function<Gradients(Index)>;
+using Job = std::function<void(Index)>;
 
 namespace {
 
@@ -19,11 +22,28 @@ enum class State { waiting, working, closing };
 // job follows within less time than it takes to wake up.
 void wait_while(const std::atomic<State>& current, State state) {
   using Clock = std::chrono::steady_clock;
+  constexpr int looks = 2000;  // some microseconds, in which nobody else needs this processor
+  for (int i = 0; i < looks; ++i) {
+    if (current.load(std::memory_order_acquire) != state) return;
+  }
   const auto asleep = Clock::now() + std::chrono::microseconds(200);
   while (current == state) {
     if (Clock::now() > asleep) return current.wait(state);
     std::this_thread::yield();
   }
+}
+
+template <class T>
+using List = std::vector<T, PoolAllocator<T>>;
+
+// nullptr where it is missing. Usually it is at the same place in all parts.
+const Tensor* find(const Gradients::Entries& entries, const Parameter& parameter,
+                   std::size_t place) {
+  if (place < entries.size() && entries[place].parameter == parameter) {
+    return &entries[place].gradient;
+  }
+  const auto found = std::ranges::find(entries, parameter, &Gradients::Entry::parameter);
+  return found == entries.end() ? nullptr : &found->gradient;
 }
 
 }  // namespace
@@ -41,11 +61,8 @@ class Workers::Worker {
     set(State::working);
   }
   void wait() { wait_while(state_, State::working); }
-  // After wait; valid until the next start.
-  const Gradients& gradients() const {
-    if (failure_) std::rethrow_exception(failure_);
-    return gradients_;
-  }
+  // After wait; nullptr without one.
+  std::exception_ptr failure() const { return failure_; }
 
  private:
   void set(State state) {
@@ -56,52 +73,90 @@ class Workers::Worker {
   void work() {
     for (;;) {
       wait_while(state_, State::waiting);
-      if (state_ == State::closing) break;
-      compute();
+      if (state_ == State::closing) return;
+      failure_ = nullptr;
+      try {
+        (*job_)(part_);
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
       set(State::waiting);
-    }
-    gradients_ = {};
-  }
-
-  // The last gradients are freed by the thread that made them: its memory stays in its own pool.
-  void compute() {
-    gradients_ = {};
-    failure_ = nullptr;
-    try {
-      gradients_ = (*job_)(part_);
-    } catch (...) {
-      failure_ = std::current_exception();
     }
   }
 
   Index part_;
   std::atomic<State> state_ = State::waiting;
   const Job* job_ = nullptr;
-  Gradients gradients_;
   std::exception_ptr failure_;
   std::thread thread_;  // the last member: it uses the others
 };
 
 Workers::Workers(Index count) {
   require_size("workers", "count", count);
+  gradients_.resize(static_cast<std::size_t>(count));
   for (Index part = 1; part < count; ++part) others_.push_back(std::make_unique<Worker>(part));
 }
 
 Workers::~Workers() = default;
 
-Gradients Workers::sum(const Job& job) {
+void Workers::each(const Job& job) {
   for (const auto& worker : others_) worker->start(job);
-  Gradients sum;
   std::exception_ptr failure;
   try {
-    sum = job(0);
+    job(0);
   } catch (...) {
     failure = std::current_exception();
   }
-  for (const auto& worker : others_) worker->wait();
+  for (const auto& worker : others_) {
+    worker->wait();
+    if (!failure) failure = worker->failure();
+  }
   if (failure) std::rethrow_exception(failure);
-  for (const auto& worker : others_) sum.add(worker->gradients());
-  return sum;
+}
+
+void Workers::share(std::span<const Index> sizes, const std::function<void(std::size_t)>& f) {
+  Index total = 0;
+  for (const Index size : sizes) total += size;
+  each([&](Index part) {
+    // An item is its thread's in whose share the middle of it lies.
+    Index before = 0;
+    for (std::size_t i = 0; i < sizes.size(); before += sizes[i++]) {
+      const Index middle = 2 * before + sizes[i];
+      const Index share = middle * count() / (2 * std::max<Index>(total, 1));
+      if (std::min(share, count() - 1) == part) f(i);
+    }
+  });
+}
+
+Gradients Workers::sum(const std::function<Gradients(Index)>& job) {
+  each([&](Index part) {
+    Gradients& own = gradients_[static_cast<std::size_t>(part)];
+    own = {};  // by the thread that made them, so that their memory is ready for the next ones
+    own = job(part);
+  });
+  if (count() > 1) add_to_first();
+  return std::exchange(gradients_[0], {});
+}
+
+// Each thread adds its share of the parameters.
+void Workers::add_to_first() {
+  auto& sums = gradients_[0].entries();
+  List<Index> sizes;
+  for (std::size_t part = 1; part < gradients_.size(); ++part) {
+    for (const Gradients::Entry& entry : gradients_[part].entries()) {
+      if (!entry.parameter || gradients_[0].contains(entry.parameter)) continue;
+      sums.push_back({entry.parameter, -1, zeros(entry.gradient.shape(), entry.gradient.dtype())});
+    }
+  }
+  for (const Gradients::Entry& sum : sums) sizes.push_back(sum.gradient.size());
+  share(sizes, [&](std::size_t i) {
+    if (!sums[i].parameter) return;
+    for (std::size_t part = 1; part < gradients_.size(); ++part) {
+      if (const Tensor* gradient = find(gradients_[part].entries(), sums[i].parameter, i)) {
+        ops::accumulate(sums[i].gradient, *gradient);
+      }
+    }
+  });
 }
 
 }  // namespace regrad

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "autograd/gradients.h"
@@ -20,9 +21,18 @@ class Workers {
   // job(0) + job(1) + …, computed side by side, always added in this order, so that the sum is the
   // same bits from run to run. Throws what the first failing job throws, after all have ended.
   Gradients sum(const std::function<Gradients(Index part)>& job);
+  // job(0), job(1), … side by side. Throws as sum does.
+  void each(const std::function<void(Index part)>& job);
+  // f(i) for each of the sizes, side by side, each thread with a contiguous share of about
+  // the same sum: always the same one, so that what a thread has worked on may still be in its
+  // cache.
+  void share(std::span<const Index> sizes, const std::function<void(std::size_t i)>& f);
 
  private:
   class Worker;
+  void add_to_first();
+
+  std::vector<Gradients> gradients_;  // of each part
   std::vector<std::unique_ptr<Worker>> others_;
 };
 

@@ -5,6 +5,7 @@
 #include "autograd/functions.h"
 #include "autograd/tape.h"
 #include "nn/linear.h"
+#include "nn/optimizer.h"
 #include "nn/workers.h"
 
 using namespace regrad;
@@ -42,6 +43,60 @@ TEST_CASE("the sum over workers is the gradient of the whole, the same bits at e
       CHECK(identical(workers.sum(job)[problem.layer.weight], first));
     }
   }
+}
+
+TEST_CASE("each item is done once, and by the same thread at every call") {
+  for (const Index count : {1, 2, 3, 5}) {
+    Workers workers(count);
+    for (const std::vector<Index>& sizes : std::vector<std::vector<Index>>{
+             {}, {0}, {0, 0, 0}, {7}, {1, 1, 1, 1, 1, 1}, {100, 1, 1, 0}, {1, 5, 0, 3, 90, 0}}) {
+      std::vector<int> done(sizes.size(), 0);
+      std::vector<std::thread::id> by(sizes.size());
+      workers.share(sizes, [&](std::size_t i) {
+        ++done[i];
+        by[i] = std::this_thread::get_id();
+      });
+      CHECK(done == std::vector<int>(sizes.size(), 1));
+      workers.share(sizes, [&](std::size_t i) { done[i] += by[i] == std::this_thread::get_id(); });
+      CHECK(done == std::vector<int>(sizes.size(), 2));
+    }
+    std::vector<std::thread::id> by(4);
+    const std::vector<Index> equal(4, 10);
+    workers.share(equal, [&](std::size_t i) { by[i] = std::this_thread::get_id(); });
+    CHECK((by[0] == by[3]) == (count == 1));  // the work is shared
+  }
+}
+
+TEST_CASE("parameters that only some parts know are summed, too") {
+  const Parameter first(zeros({3})), second(zeros({2}));
+  Workers workers(3);
+  const Gradients sum = workers.sum([&](Index part) {
+    Tape tape;
+    Var loss = regrad::sum(Var(part == 1 ? second : first) * (1 + static_cast<double>(part)));
+    if (part == 2) loss = loss + regrad::sum(Var(second));
+    return tape.backward(loss);
+  });
+  CHECK(sum[first].to_vector() == std::vector<double>{4, 4, 4});
+  CHECK(sum[second].to_vector() == std::vector<double>{3, 3});
+}
+
+TEST_CASE("clipping and the optimizer's step give the same bits with workers as without") {
+  const Problem problem;
+  const auto train = [&](Index count) {
+    Rng rng(5);
+    const Linear layer(4, 3, rng);
+    Adam adam(layer);
+    Workers workers(2);
+    Workers* shared = count == 1 ? nullptr : &workers;
+    for (int step = 0; step < 5; ++step) {
+      Tape tape;
+      Gradients gradients = tape.backward(sum(square(layer(problem.x))));
+      CHECK(norm(gradients, shared) == norm(gradients));
+      adam.step(clip_norm(std::move(gradients), 0.5, shared), shared);
+    }
+    return layer.weight.value();
+  };
+  CHECK(identical(train(1), train(2)));
 }
 
 TEST_CASE("a failing part is thrown after all have ended, and the workers go on") {

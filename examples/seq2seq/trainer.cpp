@@ -113,7 +113,7 @@ double Trainer::step() {
   });
   optimizer_->set_learning_rate(
       learning_rate(state_, translator_.config, data_.steps_per_evaluation));
-  optimizer_->step(clip_norm(std::move(gradients), max_gradient_norm));
+  optimizer_->step(clip_norm(std::move(gradients), max_gradient_norm, &workers_), &workers_);
   const double loss = std::accumulate(losses.begin(), losses.end(), 0.0);
   ++state_.step;
   state_.loss += loss * static_cast<double>(labels);

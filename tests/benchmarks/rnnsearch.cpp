@@ -24,8 +24,13 @@ RnnSearch::Encoded RnnSearch::encode(const Ids& source) const {
   return {attention.prepare(states.outputs, lengths), tanh(initial(select(states.final[0], 0, 1)))};
 }
 
-// The decoder's input matrix is split, so that only the part of the context is in the loop.
+// What the loop needs is gone when the logits come, the largest tensor of all.
 Var RnnSearch::operator()(const Ids& source, const Ids& target_in) const {
+  return output(features(source, target_in));
+}
+
+// The decoder's input matrix is split, so that only the part of the context is in the loop.
+Var RnnSearch::features(const Ids& source, const Ids& target_in) const {
   const Encoded encoded = encode(source);
   const Var tokens = target_embedding(target_in);  // [T, B, E]
   const Index size = tokens.shape()[2];
@@ -42,7 +47,7 @@ Var RnnSearch::operator()(const Ids& source, const Ids& target_in) const {
     states.push_back(state);
     contexts.push_back(step.context);
   }
-  return output(concat({stack(states), stack(contexts), tokens}, 2));
+  return concat({stack(states), stack(contexts), tokens}, 2);
 }
 
 MakeStep RnnSearch::make_step(const Encoded& encoded) const {

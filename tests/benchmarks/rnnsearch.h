@@ -33,6 +33,9 @@ struct RnnSearch : Module {
   Attention attention;
   GRUCell cell;
   Linear output;
+
+ private:
+  Var features(const Ids& source, const Ids& target_in) const;  // [T, B, 3 H + E]
 };
 
 }  // namespace bench

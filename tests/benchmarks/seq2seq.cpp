@@ -112,7 +112,8 @@ void time_training(const bench::Workload& size, const Options& options) {
     return gradients;
   };
   const auto step = [&] {
-    adam.step(clip_norm(workers.sum([&](Index i) { return part_gradients(i, {}); }), 1.0));
+    Gradients gradients = workers.sum([&](Index i) { return part_gradients(i, {}); });
+    adam.step(clip_norm(std::move(gradients), 1.0, &workers), &workers);
   };
   if (options.summary) {
     for (int i = 0; i < 3; ++i) part_gradients(0, {});
