@@ -18,7 +18,7 @@ class Tape::Sweep final : public GradientSink {
     gradients_[static_cast<std::size_t>(last)] = std::move(seed);
     if (tape_.profile_) tape_.profile_->backward_begins();
     for (std::size_t i = tape_.steps_.size(); i-- > 0;) {
-      add_terms(i);
+      if (terms_of_[i] >= 0) add_terms(i);
       if (gradients_[i]) pull_back(i);
       tape_.release_step(i);
       if (tape_.profile_) tape_.profile_->pulled_back(i);
@@ -142,7 +142,6 @@ class Tape::Sweep final : public GradientSink {
   // All of the terms of a gradient in one product. Spread terms are of rank 3, those of a weight of
   // rank 2, so that an input has terms of one kind.
   void add_terms(std::size_t step) {
-    if (terms_of_[step] < 0) return;
     List<ops::OuterProduct> products;
     List<ops::SpreadTerm> spreads;
     for (std::int32_t i = std::exchange(terms_of_[step], -1); i >= 0;

@@ -72,14 +72,18 @@ constexpr std::size_t size_classes = 16 * 42;
 
 bool is_large(const Header* block) { return block->segment != nullptr; }
 
+// Free large blocks, by address.
 class FreeList {
  public:
   Header* first() const { return first_; }
-  void add_first(Header* block) { insert(block, nullptr, first_); }
-  void add_by_address(Header* block) {
+  void add(Header* block) {
     Header *before = nullptr, *after = first_;
     while (after && after < block) before = std::exchange(after, after->next);
-    insert(block, before, after);
+    block->previous = before;
+    block->next = after;
+    (before ? before->next : first_) = block;
+    if (after) after->previous = block;
+    block->free = true;
   }
   void remove(Header* block) {
     (block->previous ? block->previous->next : first_) = block->next;
@@ -88,18 +92,12 @@ class FreeList {
   }
 
  private:
-  void insert(Header* block, Header* before, Header* after) {
-    block->previous = before;
-    block->next = after;
-    (before ? before->next : first_) = block;
-    if (after) after->previous = block;
-    block->free = true;
-  }
   Header* first_ = nullptr;
 };
 
 struct Pool {
-  std::array<FreeList, size_classes> small_free, large_free;
+  std::array<Header*, size_classes> small_free{};
+  std::array<FreeList, size_classes> large_free;
   PoolStats stats;
   std::atomic<Header*> returned{nullptr};    // by other threads, not yet in a free list
   std::atomic<std::uint64_t> references{1};  // its thread, and all that it asked of the system
@@ -172,17 +170,22 @@ void destroy(Header* block) {
   if (segment->parts.fetch_sub(1, std::memory_order_acq_rel) == 1) give_to_system(segment, home);
 }
 
+// A free large block is in the list of the largest class that it can serve.
 void put_into_list(Pool& own, Header* block) {
   own.stats.bytes_cached += static_cast<std::int64_t>(block->bytes);
-  if (!is_large(block)) return own.small_free[block->size_class].add_first(block);
-  block->size_class = large.of(block->bytes);  // the largest class that it can serve
+  block->size_class = large.of(block->bytes);
   if (large.bytes(block->size_class) > block->bytes) --block->size_class;
-  own.large_free[block->size_class].add_by_address(block);
+  own.large_free[block->size_class].add(block);
 }
 
 void take_from_list(Pool& own, Header* block) {
   own.stats.bytes_cached -= static_cast<std::int64_t>(block->bytes);
-  (is_large(block) ? own.large_free : own.small_free)[block->size_class].remove(block);
+  own.large_free[block->size_class].remove(block);
+}
+
+Header* pop_small(Pool& own, Header*& list) {
+  own.stats.bytes_cached -= static_cast<std::int64_t>(list->bytes);
+  return std::exchange(list, list->next);
 }
 
 // Makes the right one of two neighbours a part of the left one.
@@ -208,21 +211,26 @@ void split(Pool& own, Header* block, std::size_t bytes) {
   put_into_list(own, rest);
 }
 
-// Takes back a block of this thread's pool.
-void keep(Pool& own, Header* block) {
-  own.stats.bytes_in_use -= static_cast<std::int64_t>(block->bytes);
-  if (is_large(block)) {
-    if (Header* right = right_of(block); right->free) {
-      take_from_list(own, right);
-      join(block, right);
-    }
-    if (Header* left = block->left; left && left->free) {
-      take_from_list(own, left);
-      join(left, block);
-      block = left;
-    }
+void keep_large(Pool& own, Header* block) {
+  if (Header* right = right_of(block); right->free) {
+    take_from_list(own, right);
+    join(block, right);
+  }
+  if (Header* left = block->left; left && left->free) {
+    take_from_list(own, left);
+    join(left, block);
+    block = left;
   }
   put_into_list(own, block);
+}
+
+// Takes back a block of this thread's pool.
+void keep(Pool& own, Header* block) {
+  const auto bytes = static_cast<std::int64_t>(block->bytes);
+  own.stats.bytes_in_use -= bytes;
+  if (is_large(block)) return keep_large(own, block);
+  own.stats.bytes_cached += bytes;
+  block->next = std::exchange(own.small_free[block->size_class], block);
 }
 
 // Leaves a block to the thread that made it; false when that thread has ended.
@@ -254,18 +262,19 @@ void discard(Header* block) {
 // last block of the segment.
 void drain(Pool& own, Header* replacement = nullptr) {
   collect(own, replacement);
-  const auto drain_list = [&](FreeList& list) {
+  for (Header*& list : own.small_free) {
+    while (list) destroy(pop_small(own, list));
+  }
+  for (FreeList& list : own.large_free) {
     for (Header *block = list.first(), *next; block; block = next) {
       next = block->next;
-      const bool part = is_large(block) && block->segment->parts > 1;
+      const bool part = block->segment->parts > 1;
       if (part) discard(block);
       if (part && !replacement) continue;
       take_from_list(own, block);
       destroy(block);
     }
-  };
-  for (FreeList& list : own.small_free) drain_list(list);
-  for (FreeList& list : own.large_free) drain_list(list);
+  }
   own.stats.peak_bytes_in_use = own.stats.bytes_in_use;
 }
 
@@ -293,11 +302,9 @@ Pool* own_pool() {
 
 // nullptr if there is none.
 Header* take_small(Pool& own, std::uint32_t size_class) {
-  FreeList& list = own.small_free[size_class];
-  if (!list.first()) collect(own);
-  Header* block = list.first();
-  if (block) take_from_list(own, block);
-  return block;
+  Header*& list = own.small_free[size_class];
+  if (!list) collect(own);
+  return list ? pop_small(own, list) : nullptr;
 }
 
 // The smallest free block that is large enough, as much of it as is needed; nullptr if there is
