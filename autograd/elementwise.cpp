@@ -25,7 +25,9 @@ namespace {
 // g b, in g's storage where nothing records.
 Var times(Var&& g, const Var& b) {
   if (Tape::active()) return mul(g, b);
-  return ops::zip(Binary::mul, std::move(g).value(), b.value());
+  Tensor product = std::move(g).value();
+  ops::zip_into(Binary::mul, product, b.value());
+  return product;
 }
 
 }  // namespace

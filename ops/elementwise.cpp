@@ -1,7 +1,6 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "ops/reduce.h"
 #include "ops/strides.h"
@@ -61,15 +60,16 @@ Tensor zip(Binary op, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-Tensor zip(Binary op, Tensor&& a, const Tensor& b) {
-  require_same_dtype(a, b, name(op));
-  if (!a.unique() || !(a.shape() == b.shape())) return zip(op, std::as_const(a), b);
+void zip_into(Binary op, Tensor& a, const Tensor& b) {
+  if (!a.unique() || a.dtype() != b.dtype() || !(a.shape() == b.shape())) {
+    a = zip(op, a, b);
+    return;
+  }
   visit(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* values = a.mutable_data<T>();
     simd::kernels<T>().zip(op, values, 1, b.data<T>(), 1, values, a.size());
   });
-  return std::move(a);
 }
 
 Tensor zip(Binary op, const Tensor& a, double b) { return zip(op, a, scalar(b, a.dtype())); }

@@ -48,17 +48,21 @@ TEST_CASE_TEMPLATE("zip broadcasts as NumPy does", T, float, double) {
   CHECK(pairs > 100);
 }
 
-TEST_CASE("zip may compute in the storage of an operand that nobody else sees") {
+TEST_CASE("zip_into computes in the storage of an operand that nobody else sees") {
   const Tensor b = tensor({10, 20}), row = tensor({{1, 1}, {1, 1}});
   Tensor a = tensor({1, 2});
   const float* storage = a.data<float>();
-  Tensor y = zip(Binary::sub, std::move(a), b);
-  CHECK(y.data<float>() == storage);
-  CHECK(identical(y, tensor({-9, -18})));
-  const Tensor seen = y;
-  CHECK(identical(zip(Binary::add, std::move(y), b), tensor({1, 2})));
+  zip_into(Binary::sub, a, b);
+  CHECK(a.data<float>() == storage);
+  CHECK(identical(a, tensor({-9, -18})));
+  const Tensor seen = a;
+  zip_into(Binary::add, a, b);
+  CHECK(identical(a, tensor({1, 2})));
   CHECK(identical(seen, tensor({-9, -18})));
-  CHECK(identical(zip(Binary::add, tensor({1, 2}), row), tensor({{2, 3}, {2, 3}})));
+  zip_into(Binary::add, a, row);
+  CHECK(identical(a, tensor({{2, 3}, {2, 3}})));
+  CHECK(message_of([&] { zip_into(Binary::add, a, row.to(DType::f64)); }) ==
+        "add: f32 [2, 2] with f64 [2, 2]; convert one of them with to()");
 }
 
 TEST_CASE("zip refuses shapes and types that do not fit") {
