@@ -21,7 +21,8 @@ std::string message_for(const Json& given) {
 
 TEST_CASE("defaults depend on what is trained on") {
   const Config task = make_config({{"task", "copy"}});
-  CHECK(task.dropout == 0);
+  CHECK(task.dropout == 0.3);
+  CHECK(task.reward == "token");
   CHECK(task.label_smoothing == 0);
   CHECK(task.hidden == 64);
   CHECK(task.source_tokens == "chars");
@@ -149,7 +150,8 @@ TEST_CASE("options that belong to another mechanism are usage errors, ranges com
     CHECK(
         contains(message(with_transformer), "--learned-initial are for --architecture recurrent"));
   }
-  CHECK(contains(message({{"variational-dropout", true}}), "no effect without --dropout"));
+  CHECK(contains(message({{"variational-dropout", true}, {"dropout", 0.0}}),
+                 "no effect without --dropout"));
   CHECK(contains(message({{"weight-dropout", 1.0}}), "--weight-dropout must be"));
   CHECK(contains(message({{"architecture", "transformer"}, {"longest", 9}}),
                  "--longest is for --positions learned"));
@@ -157,7 +159,7 @@ TEST_CASE("options that belong to another mechanism are usage errors, ranges com
   CHECK(contains(message({{"fixed-sharpening", true}}), "--attention content"));
   CHECK(contains(message({{"window", 3}}), "--alignment local-m"));
   CHECK(contains(message({{"temperature", 0.5}}), "hard-gumbel"));
-  CHECK(contains(message({{"reward", "token"}}), "hard-reinforce"));
+  CHECK(contains(message({{"reward", "sentence"}}), "hard-reinforce"));
   CHECK(contains(message({{"attention", "dot"}, {"decoder-hidden", 5}}), "--attention general"));
   CHECK(contains(message({{"momentum", 0.9}}), "--optimizer sgd"));
   CHECK(contains(message({{"schedule", "inverse-sqrt"}}), "--warmup"));

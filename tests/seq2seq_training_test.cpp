@@ -26,8 +26,8 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 Json tiny(Json more = Json::object()) {
-  Json given = {{"task", "reverse"}, {"hidden", 8}, {"embedding", 6},
-                {"batch", 6},        {"steps", 10}, {"threads", 1}};
+  Json given = {{"task", "reverse"}, {"hidden", 8},  {"embedding", 6}, {"batch", 6},
+                {"steps", 10},       {"threads", 1}, {"dropout", 0}};
   given.update(more);
   return given;
 }

@@ -62,7 +62,7 @@ Config defaults(bool task) {
   Config config;
   if (task) {
     config.source_tokens = config.target_tokens = "chars";
-    config.dropout = config.label_smoothing = 0;
+    config.label_smoothing = 0;
     config.hidden = 64;
     config.learning_rate = 2e-3;
     config.steps = 5000;

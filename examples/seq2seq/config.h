@@ -35,7 +35,7 @@ struct Config {
   Index window = 10;
   double temperature = 1;
   double entropy = 0.01;
-  std::string reward = "sentence";
+  std::string reward = "token";
   double dropout = 0.3;
   bool variational_dropout = false;
   double weight_dropout = 0;
@@ -108,7 +108,7 @@ void visit_options(AnyConfig& c, Visit&& visit) {
   visit("window", c.window, Choices{}, "local alignment: positions to each side");
   visit("temperature", c.temperature, Choices{}, "hard-gumbel: of the softmax in the gradient");
   visit("entropy", c.entropy, Choices{}, "hard-reinforce: weight of the entropy term");
-  visit("reward", c.reward, Choices{"sentence", "token"},
+  visit("reward", c.reward, Choices{"token", "sentence"},
         "hard-reinforce: whose log probability a drawn position is rewarded with");
   visit("batch", c.batch, Choices{}, "examples in a training step");
   visit("epochs", c.epochs, Choices{}, "at most so many passes over the training file");
