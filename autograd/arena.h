@@ -24,7 +24,7 @@ class Arena {
   }
 
  private:
-  static constexpr std::size_t chunk_bytes = 1 << 16;
+  static constexpr std::size_t chunk_bytes = 1 << 15;  // a small block of the pool
 
   std::vector<Storage, PoolAllocator<Storage>> chunks_;
   std::size_t used_ = 0;

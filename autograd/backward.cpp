@@ -51,7 +51,7 @@ class Tape::Sweep final : public GradientSink {
   struct Term {
     ProductTerm product;
     std::int32_t next;
-    Index bytes;  // of the gradients in this term and those after it
+    Index bytes;  // of this term and those after it
   };
 
   const EdgeRecord& edge(int input) const {
@@ -101,10 +101,10 @@ class Tape::Sweep final : public GradientSink {
   // Terms are kept until the product of all of them is worth it, but no more of them than make an
   // efficient product: they hold memory.
   void add_term(Node target, ProductTerm product) {
-    constexpr Index most_bytes = 2 << 20;
+    constexpr Index most_bytes = 4 << 20;
     auto& newest = terms_of_[static_cast<std::size_t>(target)];
     const Index before = newest < 0 ? 0 : terms_[static_cast<std::size_t>(newest)].bytes;
-    const Index bytes = before + (product.lengths ? 0 : product.a.bytes());
+    const Index bytes = before + (product.lengths ? 0 : product.a.bytes() + product.b.bytes());
     terms_.push_back({std::move(product), newest, bytes});
     newest = static_cast<std::int32_t>(terms_.size() - 1);
     if (bytes >= most_bytes) add_terms(static_cast<std::size_t>(target));
@@ -139,8 +139,8 @@ class Tape::Sweep final : public GradientSink {
     }
   }
 
-  // All of the terms of a gradient in one product. Spread terms are of rank 3, those of a weight of
-  // rank 2, so that an input has terms of one kind.
+  // All terms of a gradient that wait, in one product. Spread terms are of rank 3, those of a
+  // weight of rank 2, so that an input has terms of one kind.
   void add_terms(std::size_t step) {
     List<ops::OuterProduct> products;
     List<ops::SpreadTerm> spreads;

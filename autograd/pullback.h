@@ -37,7 +37,7 @@ enum class Way : std::uint8_t {
   call,     // the pullback
   pass,     // the gradient on as it is; there is no pullback
   add,      // in place
-  gather,   // keep the term: all terms of an input become one product
+  gather,   // keep the term: many terms of an input become one product
   product,  // g W, with W packed if it is used again and again
   joint     // the step's joint pullback covers it; there is none of its own
 };

@@ -80,8 +80,8 @@ class Tape {
   Var variable(Tensor value);
 
   // The gradients of a one-element loss with respect to every leaf it depends on. Consumes the
-  // tape: each step is released as soon as it was used. Throws Error for a loss of another size or
-  // tape, for one that depends on no leaf, and when called twice.
+  // tape: each pullback is released as soon as it was used. Throws Error for a loss of another size
+  // or tape, for one that depends on no leaf, and when called twice.
   Gradients backward(const Var& loss);
   // The same for y of any shape and a gradient for it: the vector-Jacobian product.
   Gradients backward(const Var& y, const Tensor& gradient);

@@ -148,6 +148,16 @@ void Optimizer::step(const Gradients& gradients, Workers* workers) {
           display_name(entry.parameter));
     }
     slots.back() = &slots_[slot->second];
+    const Tensor& value = entry.parameter.value();
+    if (!(entry.gradient.shape() == value.shape()) || entry.gradient.dtype() != value.dtype()) {
+      fail("optimizer: the gradient of {} is {} {}, the parameter {} {}",
+           display_name(entry.parameter), to_string(entry.gradient.dtype()), entry.gradient.shape(),
+           to_string(value.dtype()), value.shape());
+    }
+    if (std::find(slots.begin(), slots.end() - 1, slots.back()) != slots.end() - 1) {
+      fail("optimizer: there are two gradients of {}; add them up with Gradients::add",
+           display_name(entry.parameter));
+    }
   }
   ++steps_;
   for_each(gradients, workers, [&](std::size_t i) {

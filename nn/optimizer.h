@@ -34,7 +34,8 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   // One step. A parameter without gradient is left alone. Throws Error, with nothing changed, for
-  // the gradient of a parameter that is not registered, naming it.
+  // the gradient of a parameter that is not registered, one of another shape or type than its
+  // parameter and a second one of the same, naming it.
   void step(const Gradients& gradients, Workers* workers = nullptr);
 
   Index steps() const { return steps_; }

@@ -100,6 +100,8 @@ Workers::Workers(Index count) {
 Workers::~Workers() = default;
 
 void Workers::each(const Job& job) {
+  if (busy_) fail("workers: used inside of one of their own jobs; make others for that");
+  busy_ = true;
   for (const auto& worker : others_) worker->start(job);
   std::exception_ptr failure;
   try {
@@ -111,6 +113,7 @@ void Workers::each(const Job& job) {
     worker->wait();
     if (!failure) failure = worker->failure();
   }
+  busy_ = false;
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -143,8 +146,10 @@ void Workers::add_to_first() {
   auto& sums = gradients_[0].entries();
   List<Index> sizes;
   for (std::size_t part = 1; part < gradients_.size(); ++part) {
-    for (const Gradients::Entry& entry : gradients_[part].entries()) {
-      if (!entry.parameter || gradients_[0].contains(entry.parameter)) continue;
+    const auto& entries = gradients_[part].entries();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const Gradients::Entry& entry = entries[i];
+      if (!entry.parameter || find(sums, entry.parameter, i)) continue;
       sums.push_back({entry.parameter, -1, zeros(entry.gradient.shape(), entry.gradient.dtype())});
     }
   }

@@ -9,7 +9,9 @@
 
 namespace regrad {
 
-// Threads that each compute the gradients of one part of a batch, and live as long as the training.
+// Threads that each compute the gradients of one part of a batch, and share what is done with them;
+// they live as long as the training. They cannot be used inside of one of their own jobs: that
+// throws Error.
 class Workers {
  public:
   // One part is the calling thread's own: count - 1 threads are started. Throws Error for a count
@@ -34,6 +36,7 @@ class Workers {
 
   std::vector<Gradients> gradients_;  // of each part
   std::vector<std::unique_ptr<Worker>> others_;
+  bool busy_ = false;  // written only while no job runs
 };
 
 }  // namespace regrad

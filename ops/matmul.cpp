@@ -110,15 +110,15 @@ Tensor as_matrix(const Tensor& x) {
   return x.reshape({x.shape().product(0, x.rank() - 1), columns});
 }
 
-Shape shape_of_sum(std::span<const OuterProduct> terms) {
-  if (terms.empty()) fail("sum_outer_products: there is nothing to sum");
+Shape shape_of_sum(std::span<const OuterProduct> terms, const char* operation) {
+  if (terms.empty()) fail("{}: there is nothing to sum", operation);
   const Shape sum{terms[0].g.shape()[-1], terms[0].x.shape()[-1]};
   for (auto& [g, x] : terms) {
-    require_same_dtype(terms[0].g, g, "sum_outer_products");
-    require_same_dtype(terms[0].g, x, "sum_outer_products");
+    require_same_dtype(terms[0].g, g, operation);
+    require_same_dtype(terms[0].g, x, operation);
     if (!(Shape{g.shape()[-1], x.shape()[-1]} == sum) ||
         !(g.shape().without(-1) == x.shape().without(-1))) {
-      fail("sum_outer_products: {} and {} do not fit a sum of shape {}", g.shape(), x.shape(), sum);
+      fail("{}: {} and {} do not fit a sum of shape {}", operation, g.shape(), x.shape(), sum);
     }
   }
   return sum;
@@ -153,14 +153,14 @@ void multiply_terms(std::span<const OuterProduct> terms, bool add, Tensor& sum) 
 }  // namespace
 
 Tensor sum_outer_products(std::span<const OuterProduct> terms) {
-  const Shape shape = shape_of_sum(terms);
+  const Shape shape = shape_of_sum(terms, "sum_outer_products");
   Tensor sum(shape, terms[0].g.dtype());
   multiply_terms(terms, false, sum);
   return sum;
 }
 
 void add_outer_products(std::span<const OuterProduct> terms, Tensor& sum) {
-  const Shape shape = shape_of_sum(terms);
+  const Shape shape = shape_of_sum(terms, "add_outer_products");
   require_same_dtype(terms[0].g, sum, "add_outer_products");
   if (!(shape == sum.shape())) {
     fail("add_outer_products: terms of shape {} do not fit a sum of shape {}", shape, sum.shape());

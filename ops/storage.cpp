@@ -41,7 +41,7 @@ struct SizeClasses {
   int bits;
 
   // The smallest class that holds so many bytes.
-  std::uint32_t of(std::size_t bytes) const {
+  constexpr std::uint32_t of(std::size_t bytes) const {
     const std::size_t units = (bytes + 63) / 64;
     if (units <= std::size_t{1} << bits) return static_cast<std::uint32_t>(units) - 1;
     const int exponent = std::bit_width(units - 1) - 1 - bits;
@@ -57,7 +57,7 @@ struct SizeClasses {
 };
 
 constexpr SizeClasses small{2};  // at most a quarter of a block is unused
-constexpr SizeClasses large{4};  // at most a sixteenth
+constexpr SizeClasses large{4};  // a sixteenth, and what is too small to be split off
 constexpr std::size_t large_bytes = 1 << 16;
 // Of a segment, at least: addresses, which are no memory until they are written to. In one large
 // segment the blocks of all sizes find the room that others left. AddressSanitizer writes to an
@@ -68,7 +68,7 @@ constexpr std::size_t segment_bytes = std::size_t{16} << 20;
 constexpr std::size_t segment_bytes = std::size_t{1} << 30;
 #endif
 constexpr std::size_t most_bytes = std::size_t{1} << 46;
-constexpr std::size_t size_classes = 16 * 42;
+constexpr std::size_t small_classes = small.of(large_bytes - 1) + 1, large_classes = 16 * 42;
 
 bool is_large(const Header* block) { return block->segment != nullptr; }
 
@@ -78,26 +78,30 @@ class FreeList {
   Header* first() const { return first_; }
   void add(Header* block) {
     Header *before = nullptr, *after = first_;
+    if (last_ && last_ < block) {  // as where blocks are freed in the order of their addresses
+      before = last_;
+      after = nullptr;
+    }
     while (after && after < block) before = std::exchange(after, after->next);
     block->previous = before;
     block->next = after;
     (before ? before->next : first_) = block;
-    if (after) after->previous = block;
+    (after ? after->previous : last_) = block;
     block->free = true;
   }
   void remove(Header* block) {
     (block->previous ? block->previous->next : first_) = block->next;
-    if (block->next) block->next->previous = block->previous;
+    (block->next ? block->next->previous : last_) = block->previous;
     block->free = false;
   }
 
  private:
-  Header* first_ = nullptr;
+  Header *first_ = nullptr, *last_ = nullptr;
 };
 
 struct Pool {
-  std::array<Header*, size_classes> small_free{};
-  std::array<FreeList, size_classes> large_free;
+  std::array<Header*, small_classes> small_free{};
+  std::array<FreeList, large_classes> large_free;
   PoolStats stats;
   std::atomic<Header*> returned{nullptr};    // by other threads, not yet in a free list
   std::atomic<std::uint64_t> references{1};  // its thread, and all that it asked of the system
@@ -158,7 +162,17 @@ void give_to_system(Header* memory, Pool* home) {
   unlink(home);
 }
 
-// A block that is in no list; of a segment's blocks the last one takes the segment with it.
+// Gives the memory of a free part of a segment back; its addresses stay.
+void discard(Header* block) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(data_of(block));
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t end = (begin + block->bytes) / page * page;
+  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
+// A block that is in no list. Of a segment's blocks the last one takes the segment with it; the
+// memory of the others goes at once.
 void destroy(Header* block) {
   Pool* home = block->home;
   if (!is_large(block)) {
@@ -167,6 +181,7 @@ void destroy(Header* block) {
   }
   Header* segment = block->segment;
   allow(block, block->bytes);
+  if (segment->parts.load(std::memory_order_relaxed) > 1) discard(block);
   if (segment->parts.fetch_sub(1, std::memory_order_acq_rel) == 1) give_to_system(segment, home);
 }
 
@@ -249,15 +264,6 @@ void collect(Pool& own, Header* replacement = nullptr) {
   while (block) keep(own, std::exchange(block, block->next));
 }
 
-// Gives the memory of a free part of a segment back; its addresses stay.
-void discard(Header* block) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(data_of(block));
-  const std::uintptr_t first = (begin + page - 1) / page * page;
-  const std::uintptr_t end = (begin + block->bytes) / page * page;
-  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
-}
-
 // Gives the system what is free. At the end of the thread, free parts of segments are left to the
 // last block of the segment.
 void drain(Pool& own, Header* replacement = nullptr) {
@@ -269,8 +275,10 @@ void drain(Pool& own, Header* replacement = nullptr) {
     for (Header *block = list.first(), *next; block; block = next) {
       next = block->next;
       const bool part = block->segment->parts > 1;
-      if (part) discard(block);
-      if (part && !replacement) continue;
+      if (part && !replacement) {
+        discard(block);
+        continue;
+      }
       take_from_list(own, block);
       destroy(block);
     }
@@ -311,7 +319,7 @@ Header* take_small(Pool& own, std::uint32_t size_class) {
 // none.
 Header* take_large(Pool& own, std::size_t needed) {
   collect(own);
-  for (std::uint32_t c = large.of(needed); c < size_classes; ++c) {
+  for (std::uint32_t c = large.of(needed); c < large_classes; ++c) {
     if (Header* block = own.large_free[c].first()) {
       take_from_list(own, block);
       split(own, block, needed);

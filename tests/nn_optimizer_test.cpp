@@ -120,6 +120,25 @@ TEST_CASE("a gradient for a parameter that is not registered is a named error, n
   CHECK(sgd.steps() == 0);
 }
 
+TEST_CASE(
+    "gradients that do not fit, and two of one parameter, are named errors, nothing changed") {
+  const Weights weights;
+  Sgd sgd(weights, {.learning_rate = 1});
+  const auto message = [&](const Parameter& parameter, const Tensor& gradient) {
+    Gradients gradients = constant_gradients({weights.a, weights.b}, 1);
+    gradients.entries().push_back({parameter, -1, gradient});
+    if (parameter == weights.b) gradients.entries().erase(gradients.entries().begin() + 1);
+    return message_of([&] { sgd.step(gradients); });
+  };
+  CHECK(message(weights.b, ones({3})) ==
+        "optimizer: the gradient of b is f32 [3], the parameter f32 [2]");
+  CHECK(message(weights.b, ones({2}, DType::f64)) ==
+        "optimizer: the gradient of b is f64 [2], the parameter f32 [2]");
+  CHECK(contains(message(weights.a, ones({3})), "two gradients of a"));
+  CHECK(identical(weights.a.value(), tensor({1, 2, 3})));
+  CHECK(sgd.steps() == 0);
+}
+
 TEST_CASE("a parameter without gradient is left alone, also by momentum and weight decay") {
   const Weights weights;
   Adam adam(weights, {.weight_decay = 0.1});

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -110,6 +111,21 @@ TEST_CASE("a failing part is thrown after all have ended, and the workers go on"
     CHECK_THROWS_WITH_AS(workers.sum(job), ("part " + std::to_string(bad) + " fails").c_str(),
                          Error);
     CHECK(workers.sum([&](Index i) { return problem.part(i, 2); }).entries().size() == 2);
+  }
+}
+
+TEST_CASE("workers inside of one of their own jobs are refused, and go on afterwards") {
+  Workers workers(2);
+  for (const Index nesting : {0, 1}) {
+    const auto job = [&](Index i) {
+      if (i == nesting) workers.each([](Index) {});
+    };
+    CHECK_THROWS_WITH_AS(workers.each(job),
+                         "workers: used inside of one of their own jobs; make others for that",
+                         Error);
+    std::atomic<int> done = 0;
+    workers.each([&](Index) { ++done; });
+    CHECK(done == 2);
   }
 }
 

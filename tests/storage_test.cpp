@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "ops/error.h"
 
@@ -95,6 +97,27 @@ TEST_CASE("a segment goes when its last part does, in whichever thread and after
   first.join();
   last.join();
   survivors.clear();
+}
+
+TEST_CASE("parts that outlive their thread give their memory back one by one") {
+  constexpr std::size_t large = 1 << 20;
+  std::vector<Storage> parts;
+  std::thread([&] {
+    for (int i = 0; i < 3; ++i) {
+      parts.emplace_back(large);
+      fill(parts.back(), large, 5);
+    }
+  }).join();
+  const std::byte* middle = parts[1].data();
+  parts[1] = {};
+  unsigned char resident[large / 4096];
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto first = (reinterpret_cast<std::uintptr_t>(middle) + page - 1) / page * page;
+  const std::size_t pages = large / page - 1;
+  REQUIRE(mincore(reinterpret_cast<void*>(first), pages * page, resident) == 0);
+  for (std::size_t i = 0; i < pages; ++i) CHECK((resident[i] & 1) == 0);
+  CHECK(filled(parts[0], large, 5));
+  CHECK(filled(parts[2], large, 5));
 }
 
 TEST_CASE("release_pool gives the memory of free parts back, not that beside them") {

@@ -33,9 +33,11 @@ TEST_CASE("weight gradients gathered into one product equal the naive sum") {
   }
 }
 
-// 24 terms of 64 rows, 256 kB each: more than are kept until the end.
-TEST_CASE("large terms of a weight's gradient are multiplied as they come, and sum up to it") {
-  constexpr Index outputs = 1024, inputs = 24;
+namespace {
+
+// 24 terms of 64 rows, 256 kB and more each: more than are kept until the end.
+void check_large_terms(Index outputs, Index inputs) {
+  CAPTURE(outputs);
   Rng rng(8);
   Parameter weight(normal({outputs, inputs}, 0, 1, rng));
   const Tensor x = normal({24 * 64, inputs}, 0, 1, rng);
@@ -51,6 +53,34 @@ TEST_CASE("large terms of a weight's gradient are multiplied as they come, and s
   for (Index i = 0; i < wanted.size(); ++i) {
     CHECK(std::abs(gradient.data<float>()[i] - wanted.data<float>()[i]) < 1e-3);
   }
+}
+
+}  // namespace
+
+TEST_CASE("large terms of a weight's gradient are multiplied as they come, and sum up to it") {
+  check_large_terms(1024, 24);
+  check_large_terms(24, 1024);
+}
+
+// As of the energies of an attention: what a term keeps is nearly all input.
+TEST_CASE("the inputs of a narrow product are free again before the walk ends") {
+  constexpr Index steps = 64, rows = 64, inputs = 1024;
+  Rng rng(10);
+  Parameter weight(normal({1, inputs}, 0, 1, rng));
+  Tape tape;
+  Var total = tape.variable(zeros({1}));
+  Var x = tape.variable(normal({rows, inputs}, 0, 1, rng));
+  for (Index t = 0; t < steps; ++t) {
+    x = x * 0.5;
+    total = total + sum(linear(x, weight));
+  }
+  x = Var();
+  release_pool();  // the peak begins here
+  const std::int64_t before = pool_stats().bytes_in_use;
+  (void)tape.backward(sum(total));
+  constexpr std::int64_t all = steps * rows * inputs * 4;
+  CHECK(before > all);
+  CHECK(pool_stats().peak_bytes_in_use < before + all / 2);
 }
 
 TEST_CASE("what a product keeps of its input is free before the gradient of that input comes") {
