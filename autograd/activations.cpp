@@ -11,31 +11,24 @@ using ops::Unary;
 
 namespace {
 
-// op(g, b) in g's storage.
-Var in_place(Binary op, Var&& g, const Tensor& b) {
-  Tensor result = std::move(g).value();
-  ops::zip_into(op, result, b);
-  return result;
-}
-
 // The gradients in one pass each, as functions that can be differentiated again. They mostly run
 // while nothing records: what the edges capture, though cheap, would then cost more than the rest.
 Var tanh_backward(Var&& g, const Var& y) {  // g (1 - y²)
-  if (!Tape::active()) return in_place(Binary::tanh_backward, std::move(g), y.value());
+  if (!Tape::active()) return zip_into(Binary::tanh_backward, std::move(g), y.value());
   return record("tanh_backward", ops::zip(Binary::tanh_backward, g.value(), y.value()),
                 Edge{g, [y](const Var& gg) { return tanh_backward(Var(gg), y); }},
                 Edge{y, [g, y](const Var& gg) { return mul(mul(gg, g), affine(y, -2, 0)); }});
 }
 
 Var sigmoid_backward(Var&& g, const Var& y) {  // g y (1 - y)
-  if (!Tape::active()) return in_place(Binary::sigmoid_backward, std::move(g), y.value());
+  if (!Tape::active()) return zip_into(Binary::sigmoid_backward, std::move(g), y.value());
   return record("sigmoid_backward", ops::zip(Binary::sigmoid_backward, g.value(), y.value()),
                 Edge{g, [y](const Var& gg) { return sigmoid_backward(Var(gg), y); }},
                 Edge{y, [g, y](const Var& gg) { return mul(mul(gg, g), affine(y, -2, 1)); }});
 }
 
 Var relu_backward(Var&& g, const Tensor& x) {  // x > 0 ? g : 0
-  if (!Tape::active()) return in_place(Binary::relu_backward, std::move(g), x);
+  if (!Tape::active()) return zip_into(Binary::relu_backward, std::move(g), x);
   return record("relu_backward", ops::zip(Binary::relu_backward, g.value(), x),
                 Edge{g, [x](const Var& gg) { return relu_backward(Var(gg), x); }});
 }

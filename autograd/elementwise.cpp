@@ -25,9 +25,7 @@ namespace {
 // g b, in g's storage where nothing records.
 Var times(Var&& g, const Var& b) {
   if (Tape::active()) return mul(g, b);
-  Tensor product = std::move(g).value();
-  ops::zip_into(Binary::mul, product, b.value());
-  return product;
+  return zip_into(Binary::mul, std::move(g), b.value());
 }
 
 }  // namespace

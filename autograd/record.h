@@ -10,6 +10,7 @@
 
 #include "autograd/pullback.h"
 #include "autograd/tape.h"
+#include "ops/elementwise.h"
 
 namespace regrad {
 
@@ -228,6 +229,13 @@ Var record_fused(const char* name, Tensor value, std::initializer_list<const Var
                  F&& pullback) {
   return record_fused(name, std::move(value), std::span(inputs.begin(), inputs.size()),
                       std::forward<F>(pullback));
+}
+
+// op(g, b) in g's storage where nobody else sees it: for pullbacks, while nothing records.
+inline Var zip_into(ops::Binary op, Var&& g, const Tensor& b) {
+  Tensor result = std::move(g).value();
+  ops::zip_into(op, result, b);
+  return result;
 }
 
 }  // namespace regrad
