@@ -41,7 +41,7 @@ void for_each(const Gradients& gradients, Workers* workers, const F& f) {
   }
   std::vector<Index> sizes;
   for (const Gradients::Entry& entry : entries) sizes.push_back(entry.gradient.size());
-  workers->share(sizes, f);
+  workers->share(sizes, [&f](std::size_t i, Index) { f(i); });
 }
 
 // NaN if there is one.

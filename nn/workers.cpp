@@ -22,7 +22,7 @@ enum class State { waiting, working, closing };
 // job follows within less time than it takes to wake up.
 void wait_while(const std::atomic<State>& current, State state) {
   using Clock = std::chrono::steady_clock;
-  constexpr int looks = 2000;  // some microseconds, in which nobody else needs this processor
+  constexpr int looks = 20000;  // some microseconds, in which nobody else needs this processor
   for (int i = 0; i < looks; ++i) {
     if (current.load(std::memory_order_acquire) != state) return;
   }
@@ -37,8 +37,7 @@ template <class T>
 using List = std::vector<T, PoolAllocator<T>>;
 
 // nullptr where it is missing. Usually it is at the same place in all parts.
-const Tensor* find(const Gradients::Entries& entries, const Parameter& parameter,
-                   std::size_t place) {
+Tensor* find(Gradients::Entries& entries, const Parameter& parameter, std::size_t place) {
   if (place < entries.size() && entries[place].parameter == parameter) {
     return &entries[place].gradient;
   }
@@ -117,7 +116,8 @@ void Workers::each(const Job& job) {
   if (failure) std::rethrow_exception(failure);
 }
 
-void Workers::share(std::span<const Index> sizes, const std::function<void(std::size_t)>& f) {
+void Workers::share(std::span<const Index> sizes,
+                    const std::function<void(std::size_t, Index)>& f) {
   Index total = 0;
   for (const Index size : sizes) total += size;
   each([&](Index part) {
@@ -126,7 +126,7 @@ void Workers::share(std::span<const Index> sizes, const std::function<void(std::
     for (std::size_t i = 0; i < sizes.size(); before += sizes[i++]) {
       const Index middle = 2 * before + sizes[i];
       const Index share = middle * count() / (2 * std::max<Index>(total, 1));
-      if (std::min(share, count() - 1) == part) f(i);
+      if (std::min(share, count() - 1) == part) f(i, part);
     }
   });
 }
@@ -141,12 +141,13 @@ Gradients Workers::sum(const std::function<Gradients(Index)>& job) {
   return std::exchange(gradients_[0], {});
 }
 
-// Each thread adds its share of the parameters.
+// Each thread adds its share of the parameters, and writes to what another one has made: memory
+// that it only reads is slower to write to for the other one afterwards.
 void Workers::add_to_first() {
   auto& sums = gradients_[0].entries();
   List<Index> sizes;
   for (std::size_t part = 1; part < gradients_.size(); ++part) {
-    const auto& entries = gradients_[part].entries();
+    auto& entries = gradients_[part].entries();
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const Gradients::Entry& entry = entries[i];
       if (!entry.parameter || find(sums, entry.parameter, i)) continue;
@@ -154,12 +155,14 @@ void Workers::add_to_first() {
     }
   }
   for (const Gradients::Entry& sum : sums) sizes.push_back(sum.gradient.size());
-  share(sizes, [&](std::size_t i) {
+  share(sizes, [&](std::size_t i, Index thread) {
     if (!sums[i].parameter) return;
+    Tensor& sum = sums[i].gradient;
     for (std::size_t part = 1; part < gradients_.size(); ++part) {
-      if (const Tensor* gradient = find(gradients_[part].entries(), sums[i].parameter, i)) {
-        ops::accumulate(sums[i].gradient, *gradient);
-      }
+      Tensor* gradient = find(gradients_[part].entries(), sums[i].parameter, i);
+      if (!gradient) continue;
+      if (part == 1 && thread == 0) std::swap(sum, *gradient);
+      ops::accumulate(sum, *gradient);
     }
   });
 }

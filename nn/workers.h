@@ -25,10 +25,10 @@ class Workers {
   Gradients sum(const std::function<Gradients(Index part)>& job);
   // job(0), job(1), … side by side. Throws as sum does.
   void each(const std::function<void(Index part)>& job);
-  // f(i) for each of the sizes, side by side, each thread with a contiguous share of about
+  // f(i, part) for each of the sizes, side by side, each thread with a contiguous share of about
   // the same sum: always the same one, so that what a thread has worked on may still be in its
   // cache.
-  void share(std::span<const Index> sizes, const std::function<void(std::size_t i)>& f);
+  void share(std::span<const Index> sizes, const std::function<void(std::size_t i, Index part)>& f);
 
  private:
   class Worker;

@@ -53,17 +53,18 @@ TEST_CASE("each item is done once, and by the same thread at every call") {
              {}, {0}, {0, 0, 0}, {7}, {1, 1, 1, 1, 1, 1}, {100, 1, 1, 0}, {1, 5, 0, 3, 90, 0}}) {
       std::vector<int> done(sizes.size(), 0);
       std::vector<std::thread::id> by(sizes.size());
-      workers.share(sizes, [&](std::size_t i) {
+      workers.share(sizes, [&](std::size_t i, Index) {
         ++done[i];
         by[i] = std::this_thread::get_id();
       });
       CHECK(done == std::vector<int>(sizes.size(), 1));
-      workers.share(sizes, [&](std::size_t i) { done[i] += by[i] == std::this_thread::get_id(); });
+      workers.share(sizes,
+                    [&](std::size_t i, Index) { done[i] += by[i] == std::this_thread::get_id(); });
       CHECK(done == std::vector<int>(sizes.size(), 2));
     }
     std::vector<std::thread::id> by(4);
     const std::vector<Index> equal(4, 10);
-    workers.share(equal, [&](std::size_t i) { by[i] = std::this_thread::get_id(); });
+    workers.share(equal, [&](std::size_t i, Index) { by[i] = std::this_thread::get_id(); });
     CHECK((by[0] == by[3]) == (count == 1));  // the work is shared
   }
 }

@@ -13,6 +13,7 @@ struct Optimizer {
     B step = B(T(c.step_size)), scale = B(T(c.root_scale)), epsilon = B(T(c.epsilon));
     B shrink = B(T(c.shrink));
     each<Set, T>(n, [=](auto at) {
+      __builtin_prefetch(x + at.i + 256, 1);  // other threads have read x: it may be far away
       B value = at.load(x) * shrink;
       B gradient = at.load(g) + decay * value;
       B mean = beta1 * at.load(m) + rest1 * gradient;
