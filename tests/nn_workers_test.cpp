@@ -63,9 +63,16 @@ TEST_CASE("each item is done once, and by the same thread at every call") {
       CHECK(done == std::vector<int>(sizes.size(), 2));
     }
     std::vector<std::thread::id> by(4);
+    std::vector<Index> parts(4);
     const std::vector<Index> equal(4, 10);
-    workers.share(equal, [&](std::size_t i, Index) { by[i] = std::this_thread::get_id(); });
+    workers.share(equal, [&](std::size_t i, Index part) {
+      by[i] = std::this_thread::get_id();
+      parts[i] = part;
+    });
     CHECK((by[0] == by[3]) == (count == 1));  // the work is shared
+    CHECK(by[0] == std::this_thread::get_id());
+    CHECK(parts[0] == 0);
+    CHECK(parts[3] == count - 1);
   }
 }
 
