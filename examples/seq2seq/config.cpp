@@ -165,10 +165,10 @@ nlohmann::ordered_json to_json(const Config& config) {
 Config config_from_json(const nlohmann::ordered_json& json) {
   if (!json.is_object()) fail("the configuration is no JSON object");
   Config config;
-  std::size_t options = 0;
+  Json unknown = json;
   visit_options(config, [&](std::string_view name, auto& member, const Choices& choices, auto&&) {
     if (!read(json, name, member)) return;
-    ++options;
+    unknown.erase(std::string(name));
     if constexpr (std::is_same_v<decltype(member), std::string&>) {
       if (choices.size() == 0 || (member.empty() && name == "task")) return;
       if (std::ranges::find(choices, member) == choices.end()) {
@@ -176,7 +176,8 @@ Config config_from_json(const nlohmann::ordered_json& json) {
       }
     }
   });
-  if (json.size() != options) fail("the configuration has unknown entries");
+  require(unknown.empty(), "the configuration has unknown entries, perhaps of a newer program: {}",
+          unknown.dump());
   check(config);
   return config;
 }
