@@ -151,6 +151,35 @@ TEST_CASE("batches hold examples of like length, in no order of length") {
   CHECK_FALSE(std::ranges::is_sorted(batches, std::ranges::greater{}, longest));
 }
 
+TEST_CASE("each example begins one joined pair and ends one") {
+  constexpr std::size_t n = 50;
+  const auto singles = random_examples(n);
+  auto examples = singles;
+  Rng rng(11);
+  append_pairs(examples, rng);
+  REQUIRE(examples.size() == 2 * n);
+  std::set<Id> firsts, seconds;
+  for (std::size_t i = 0; i < n; ++i) {
+    CHECK(examples[i].source == singles[i].source);
+    const Numbers& pair = examples[n + i].source;
+    const Example& a = singles[static_cast<std::size_t>(pair.front() - 4)];
+    const Example& b = singles[static_cast<std::size_t>(pair.back() - 4)];
+    firsts.insert(pair.front());
+    seconds.insert(pair.back());
+    for (const auto side : {&Example::source, &Example::target}) {
+      Numbers expected = a.*side;
+      expected.push_back(Vocabulary::bos);
+      expected.insert(expected.end(), (b.*side).begin(), (b.*side).end());
+      CHECK(examples[n + i].*side == expected);
+    }
+  }
+  CHECK(firsts.size() == n);
+  CHECK(seconds.size() == n);
+  std::vector<Example> none;
+  append_pairs(none, rng);
+  CHECK(none.empty());
+}
+
 TEST_CASE("evaluation batches are sorted by length, ties in order") {
   const std::vector<Example> examples = {{{5, 5}, {5}}, {{5}, {5, 5}}, {{5, 5}, {5}}, {{5}, {5}}};
   CHECK(sorted_batches(examples, 3) == std::vector<Indices>{{3, 1, 0}, {2}});

@@ -106,7 +106,7 @@ TEST_CASE("a damaged configuration is a named error") {
   CHECK(contains(message_of([] { config_from_json(Json::array()); }), "no JSON object"));
   Json short_one = good;
   for (const char* newer : {"layers", "variational-dropout", "weight-dropout", "learned-initial",
-                            "positions", "longest", "norm"}) {
+                            "positions", "longest", "norm", "concatenate"}) {
     CHECK(short_one.erase(newer) == 1);
   }
   CHECK(to_json(config_from_json(short_one)) == good);
@@ -153,6 +153,7 @@ TEST_CASE("options that belong to another mechanism are usage errors, ranges com
   }
   CHECK(contains(message({{"variational-dropout", true}, {"dropout", 0.0}}),
                  "no effect without --dropout"));
+  CHECK(contains(message({{"concatenate", true}}), "--concatenate is for --train"));
   CHECK(contains(message({{"weight-dropout", 1.0}}), "--weight-dropout must be"));
   CHECK(contains(message({{"architecture", "transformer"}, {"longest", 9}}),
                  "--longest is for --positions learned"));

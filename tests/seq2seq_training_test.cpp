@@ -282,6 +282,31 @@ TEST_CASE("epochs differ in order and hold every example once") {
   }
 }
 
+TEST_CASE("with --concatenate each epoch has other pairs, the same for a resumed run") {
+  const TemporaryFolder folder;
+  Json options = files_in(folder);
+  options["concatenate"] = true;
+  const TrainingData data = make_training_data(make_config(options));
+  const auto pairs_of_epoch = [](const TrainingData& from, Index epoch) {
+    const Selection selection = from.select(epoch * from.steps_per_evaluation);
+    std::vector<std::vector<Id>> sources;
+    for (const Example& example : selection.examples.subspan(40)) sources.push_back(example.source);
+    return sources;
+  };
+  const auto first = pairs_of_epoch(data, 0), second = pairs_of_epoch(data, 1);
+  CHECK(first.size() == 40);
+  CHECK(first != second);
+  CHECK(pairs_of_epoch(make_training_data(make_config(options)), 1) == second);
+  std::size_t examples = 0;
+  for (Index step = 0; step < data.steps_per_evaluation; ++step) {
+    examples += data.select(step).indices.size();
+  }
+  CHECK(examples == 80);
+  options.update({{"architecture", "transformer"}, {"positions", "learned"}, {"longest", 9}});
+  CHECK(
+      contains(message_of([&] { make_training_data(make_config(options)); }), "a sentence takes"));
+}
+
 TEST_CASE("warnings tell of leaks and of unknown tokens") {
   const TemporaryFolder folder;
   write_file(folder / "train.tsv", "ab\tx y\nba\ty\n");

@@ -82,6 +82,21 @@ std::vector<Example> encode(const std::vector<TextPair>& pairs, const Vocabulary
   return examples;
 }
 
+void append_pairs(std::vector<Example>& examples, Rng& rng) {
+  Indices order = all_of(examples);
+  rng.shuffle(std::span(order));
+  const auto joined = [](std::vector<Id> first, const std::vector<Id>& second) {
+    first.push_back(Vocabulary::bos);
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  };
+  examples.reserve(2 * order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Example &a = examples[order[i]], &b = examples[order[(i + 1) % order.size()]];
+    examples.push_back({joined(a.source, b.source), joined(a.target, b.target)});
+  }
+}
+
 Batch make_batch(std::span<const Example> examples, const Indices& indices) {
   check(examples, indices);
   std::vector<std::vector<Id>> sources, targets_in, targets_out;

@@ -86,6 +86,7 @@ void check_source(const Config& config) {
   }
   require(config.train.empty() && config.dev.empty(),
           "--task {} makes its own examples: leave out --train and --dev", config.task);
+  require(!config.concatenate, "--concatenate is for --train, not --task {}", config.task);
   require(config.epochs == 0, "a task has no epochs, as it draws without end: use --steps");
   require(config.source_tokens == "chars" && config.target_tokens == "chars",
           "--task {} is on chars: leave out --source-tokens and --target-tokens", config.task);

@@ -22,6 +22,7 @@ class UsageError : public Error {
 struct Config {
   std::string task;        // a synthetic task, or
   std::string train, dev;  // two TSV files
+  bool concatenate = false;
   std::string source_tokens = "words", target_tokens = "words";
 
   std::string architecture = "recurrent", cell = "gru";
@@ -67,6 +68,8 @@ void visit_options(AnyConfig& c, Visit&& visit) {
   visit("task", c.task, Choices{"copy", "reverse"}, "synthetic task on words of letters");
   visit("train", c.train, Choices{}, "TSV file to train on: source<TAB>target");
   visit("dev", c.dev, Choices{}, "TSV file that decides which model is best and when to stop");
+  visit("concatenate", c.concatenate, Choices{},
+        "train on pairs of examples, too: as many as there are, drawn anew in each epoch");
   visit("source-tokens", c.source_tokens, Choices{"words", "chars", "codepoints"},
         "what a source consists of");
   visit("target-tokens", c.target_tokens, Choices{"words", "chars", "codepoints"},

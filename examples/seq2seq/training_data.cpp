@@ -50,11 +50,13 @@ Index longest_target(const std::vector<TextPair>& pairs) {
 }
 
 // A target is one token longer where the decoder reads it, with <bos>.
-void require_positions(const Config& config, const std::vector<TextPair>& pairs) {
+void require_positions(const Config& config, const std::vector<TextPair>& pairs,
+                       bool joined = false) {
   if (config.positions != "learned") return;
   std::size_t longest = 0;
   for (const TextPair& pair : pairs) {
-    longest = std::max({longest, pair.source.size(), pair.target.size() + 1});
+    const std::size_t source = pair.source.size(), target = pair.target.size() + 1;
+    longest = std::max({longest, joined ? 2 * source + 1 : source, joined ? 2 * target : target});
   }
   if (static_cast<Index>(longest) <= config.longest) return;
   throw UsageError(
@@ -100,7 +102,7 @@ std::vector<std::string> warnings_for(const std::vector<TextPair>& train,
 class FileSelector {
  public:
   FileSelector(const Config& config, std::vector<Example> examples)
-      : config_(config), examples_(std::move(examples)) {}
+      : config_(config), examples_(std::move(examples)), count_(examples_.size()) {}
 
   Index steps_per_epoch() {
     if (epoch_ < 0) load_epoch(0);
@@ -115,6 +117,10 @@ class FileSelector {
  private:
   void load_epoch(Index epoch) {
     Rng rng = data_rng(config_, epoch);
+    if (config_.concatenate) {
+      examples_.resize(count_);
+      append_pairs(examples_, rng);
+    }
     batches_ =
         bucketed_batches(examples_, static_cast<std::size_t>(examples_per_step(config_)), rng);
     epoch_ = epoch;
@@ -122,6 +128,7 @@ class FileSelector {
 
   Config config_;
   std::vector<Example> examples_;
+  std::size_t count_;  // of the file's examples, which come first
   std::vector<Indices> batches_;
   Index epoch_ = -1;
 };
@@ -132,7 +139,7 @@ TrainingData from_files(const Config& config) {
   const std::vector<TextPair> train = read_tsv(config.train, source_kind, target_kind);
   TrainingData data;
   data.dev = read_tsv(config.dev, source_kind, target_kind);
-  require_positions(config, train);
+  require_positions(config, train, config.concatenate);
   require_positions(config, data.dev);
   data.source = Vocabulary::build(train, &TextPair::source);
   data.target = Vocabulary::build(train, &TextPair::target);
