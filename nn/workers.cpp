@@ -22,7 +22,7 @@ enum class State { waiting, working, closing };
 // job follows within less time than it takes to wake up.
 void wait_while(const std::atomic<State>& current, State state) {
   using Clock = std::chrono::steady_clock;
-  constexpr int looks = 20000;  // some microseconds, in which nobody else needs this processor
+  constexpr int looks = 20000;  // some ten microseconds: hardly anybody else needs this processor
   for (int i = 0; i < looks; ++i) {
     if (current.load(std::memory_order_acquire) != state) return;
   }

@@ -1,6 +1,7 @@
 #include "examples/seq2seq/config.h"
 
 #include <algorithm>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -166,10 +167,10 @@ nlohmann::ordered_json to_json(const Config& config) {
 Config config_from_json(const nlohmann::ordered_json& json) {
   if (!json.is_object()) fail("the configuration is no JSON object");
   Config config;
-  Json unknown = json;
+  std::set<std::string_view> known;
   visit_options(config, [&](std::string_view name, auto& member, const Choices& choices, auto&&) {
     if (!read(json, name, member)) return;
-    unknown.erase(std::string(name));
+    known.insert(name);
     if constexpr (std::is_same_v<decltype(member), std::string&>) {
       if (choices.size() == 0 || (member.empty() && name == "task")) return;
       if (std::ranges::find(choices, member) == choices.end()) {
@@ -177,8 +178,10 @@ Config config_from_json(const nlohmann::ordered_json& json) {
       }
     }
   });
-  require(unknown.empty(), "the configuration has unknown entries, perhaps of a newer program: {}",
-          unknown.dump());
+  for (const auto& [name, value] : json.items()) {
+    if (known.contains(name)) continue;
+    fail("the configuration has an unknown entry, perhaps of a newer program: `{}`", name);
+  }
   check(config);
   return config;
 }
