@@ -19,7 +19,7 @@ std::string message_for(const Json& given) {
 
 }  // namespace
 
-TEST_CASE("defaults depend on what is trained on") {
+TEST_CASE("defaults depend on what is trained on, and on the kind of model") {
   const Config task = make_config({{"task", "copy"}});
   CHECK(task.dropout == 0.3);
   CHECK(task.reward == "token");
@@ -32,10 +32,26 @@ TEST_CASE("defaults depend on what is trained on") {
   CHECK(files.embedding == 128);
   CHECK(files.dropout == 0.4);
   CHECK(files.label_smoothing == 0.1);
-  CHECK(files.batch == 16);
+  CHECK(files.batch == 24);
   CHECK(files.learning_rate == 1e-3);
   CHECK(files.epochs > 0);
   CHECK(files.source_tokens == "words");
+  CHECK(files.concatenate);
+  CHECK(files.decoder == "luong");
+  CHECK(files.variational_dropout);
+  const auto with = [](const char* name, const Json& value) {
+    return make_config({{"train", "a.tsv"}, {"dev", "b.tsv"}, {name, value}});
+  };
+  const Config transformer = with("architecture", "transformer");
+  CHECK(transformer.decoder == "bahdanau");
+  CHECK(transformer.weight_dropout == 0);
+  CHECK_FALSE(transformer.concatenate);
+  CHECK(with("attention", "none").decoder == "bahdanau");
+  CHECK(with("attention", "none").layers == files.layers);
+  CHECK_FALSE(with("dropout", 0).variational_dropout);
+  CHECK_FALSE(with("dropout", 0.0).variational_dropout);
+  CHECK_FALSE(with("concatenate", false).concatenate);
+  CHECK(with("decoder", "bahdanau").decoder == "bahdanau");
 }
 
 TEST_CASE("one limit takes the place of the other") {

@@ -100,6 +100,7 @@ Json files_in(const TemporaryFolder& folder) {
   return {{"train", (folder / "train.tsv").string()},
           {"dev", (folder / "dev.tsv").string()},
           {"source-tokens", "chars"},
+          {"concatenate", false},
           {"hidden", 8},
           {"embedding", 6},
           {"batch", 6},

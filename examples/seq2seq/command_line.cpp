@@ -45,22 +45,28 @@ std::string check_named(const std::string& text) {
   return text.empty() ? "it is empty; name a directory, which need not be there yet" : "";
 }
 
-// Every option that has a default; for tasks those that differ.
+// Every option that has a default; for transformers and tasks those that differ.
 std::string defaults_footer() {
-  const auto files = to_json(make_config({{"train", "-"}, {"dev", "-"}}));
-  const auto task = to_json(make_config({{"task", "copy"}}));
-  std::string all, different;
-  for (const auto& [name, value] : files.items()) {
-    if (name == "task" || name == "train" || name == "dev") continue;
-    const auto shown = [](const auto& json) {
-      return json.is_string() ? json.template get<std::string>() : json.dump();
-    };
-    all += fmt::format("{}{} {}", all.empty() ? "" : ", ", name, shown(value));
-    if (task[name] == value) continue;
-    different += fmt::format("{}{} {}", different.empty() ? "" : ", ", name, shown(task[name]));
-  }
-  return fmt::format("Defaults for files: {}.\nDefaults for tasks where they differ: {}.", all,
-                     different);
+  const nlohmann::ordered_json paths{{"train", "-"}, {"dev", "-"}};
+  nlohmann::ordered_json transformer = paths;
+  transformer["architecture"] = "transformer";
+  const auto files = to_json(make_config(paths));
+  const auto listed = [](const auto& defaults, const auto& but) {
+    std::string text;
+    for (const auto& [name, value] : defaults.items()) {
+      if (name == "task" || name == "train" || name == "dev") continue;
+      if (but.contains(name) && but.at(name) == value) continue;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                          value.is_string() ? value.template get<std::string>() : value.dump());
+    }
+    return text;
+  };
+  return fmt::format(
+      "Defaults for files: {}.\nFor transformers on files where they differ: {}.\nFor tasks where "
+      "they differ: {}.\nA flag that is true is turned off by =false: --concatenate=false.",
+      listed(files, nlohmann::ordered_json::object()),
+      listed(to_json(make_config(transformer)), files),
+      listed(to_json(make_config({{"task", "copy"}})), files));
 }
 
 // Binds the options of the configuration; `given` collects those that were used.

@@ -59,23 +59,43 @@ Json merged(Json base, const Json& given) {
   return base;
 }
 
-Config defaults(bool task) {
+Config defaults_for_tasks() {
   Config config;
-  if (task) {
-    config.source_tokens = config.target_tokens = "chars";
-    config.label_smoothing = 0;
-    config.hidden = 64;
-    config.learning_rate = 2e-3;
-    config.steps = 5000;
-    config.patience = 6;
-  } else {  // what pronunciation dictionaries of 3,600 words are learned well with
-    config.hidden = 256;
-    config.embedding = 128;
-    config.dropout = 0.4;
+  config.source_tokens = config.target_tokens = "chars";
+  config.label_smoothing = 0;
+  config.hidden = 64;
+  config.learning_rate = 2e-3;
+  config.steps = 5000;
+  config.patience = 6;
+  return config;
+}
+
+// What pronunciation dictionaries of 3,600 words are learned well with. What the given options rule
+// out is left out.
+Config defaults_for_files(const Json& given) {
+  const auto has = [&](const char* name, const Json& value) {
+    const auto option = given.find(name);
+    return option != given.end() && *option == value;
+  };
+  Config config;
+  config.hidden = 256;
+  config.embedding = 128;
+  config.dropout = 0.4;
+  if (has("architecture", "transformer")) {
     config.batch = 16;
     config.average = 5;
     config.epochs = 40;
+    return config;
   }
+  config.concatenate = true;
+  config.layers = 2;
+  if (!has("attention", "none")) config.decoder = "luong";
+  config.variational_dropout = !has("dropout", 0);
+  config.weight_dropout = 0.2;
+  config.batch = 24;
+  config.average = 15;
+  config.schedule = "constant";
+  config.epochs = 32;
   return config;
 }
 
@@ -187,8 +207,9 @@ Config config_from_json(const nlohmann::ordered_json& json) {
 }
 
 Config make_config(const nlohmann::ordered_json& given) {
-  const Json base = to_json(defaults(given.contains("task")));
-  return config_from_json(merged(base, given));
+  const bool task = given.contains("task");
+  return config_from_json(
+      merged(to_json(task ? defaults_for_tasks() : defaults_for_files(given)), given));
 }
 
 Config resumed_config(const Config& saved, const nlohmann::ordered_json& given) {

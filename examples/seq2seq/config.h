@@ -140,8 +140,8 @@ nlohmann::ordered_json to_json(const Config& config);
 // anything else that to_json does not write and for what check rejects.
 Config config_from_json(const nlohmann::ordered_json& json);
 
-// The defaults for a task, or for files, with the given options in their place. Throws Error as
-// config_from_json does.
+// The defaults for a task, or for files and the kind of model, with the given options in their
+// place. Throws Error as config_from_json does.
 Config make_config(const nlohmann::ordered_json& given);
 // The saved configuration with the given options in their place. Throws Error, naming it, for one
 // that would make it another run; its limits, patience and threads may change.
