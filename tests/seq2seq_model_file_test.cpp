@@ -58,6 +58,14 @@ TEST_CASE("one file is enough to translate as before") {
   CHECK(outputs(loaded, sources)[1].empty());
 }
 
+TEST_CASE("a model of long targets is saved and loaded") {
+  Translator translator = tiny_translator();
+  for (const Index longest : {Index{10'001}, most_target_tokens}) {
+    translator.longest_target = longest;
+    CHECK(translator_from(to_safetensors(translator)).longest_target == longest);
+  }
+}
+
 TEST_CASE("models of the rarer options are saved and loaded") {
   const nlohmann::ordered_json all[] = {
       {{"variational-dropout", true}, {"weight-dropout", 0.2}, {"learned-initial", true}},

@@ -99,7 +99,7 @@ Translator translator_from(const SafeTensors& content) {
   }
   const Config config = config_from_json(parsed(content, "config"));
   const Json longest = parsed(content, "longest_target");
-  if (!longest.is_number_unsigned() || longest > 10'000) {
+  if (!longest.is_number_unsigned() || longest > most_target_tokens) {
     fail("`longest_target` cannot be {}", longest.dump());
   }
   Vocabulary source = Vocabulary::from_json(parsed(content, "source_vocabulary"));

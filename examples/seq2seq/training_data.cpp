@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "examples/seq2seq/model_file.h"
 #include "examples/seq2seq/task.h"
 
 namespace regrad::seq2seq {
@@ -47,6 +48,15 @@ Index longest_target(const std::vector<TextPair>& pairs) {
   std::size_t longest = 0;
   for (const TextPair& pair : pairs) longest = std::max(longest, pair.target.size());
   return static_cast<Index>(longest);
+}
+
+// What cannot be saved with the model must not be learned.
+void require_target_lengths(const std::string& file, const std::vector<TextPair>& pairs) {
+  for (const TextPair& pair : pairs) {
+    if (static_cast<Index>(pair.target.size()) <= most_target_tokens) continue;
+    fail("{}: line {}: a target of {} tokens; there can be {}: split the line", file, pair.line,
+         pair.target.size(), most_target_tokens);
+  }
 }
 
 // A target is one token longer where the decoder reads it, with <bos>.
@@ -139,6 +149,7 @@ TrainingData from_files(const Config& config) {
   const std::vector<TextPair> train = read_tsv(config.train, source_kind, target_kind);
   TrainingData data;
   data.dev = read_tsv(config.dev, source_kind, target_kind);
+  require_target_lengths(config.train, train);
   require_positions(config, train, config.concatenate);
   require_positions(config, data.dev);
   data.source = Vocabulary::build(train, &TextPair::source);
