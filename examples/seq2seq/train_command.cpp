@@ -20,21 +20,26 @@ struct Run {
   std::optional<SafeTensors> last;  // to resume from
 };
 
-Run new_run(const TrainOptions& options, const RunFiles& files) {
+Run new_run(const TrainOptions& options, const RunFiles& files, std::optional<RunLock>& lock) {
   const Config config = make_config(options.given);
-  require_no_run(files);
+  require_no_run(files);  // before long files are read
   TrainingData data = make_training_data(config);
   check_schedule(config, step_limit(config, data.steps_per_evaluation));
   Translator translator(config, data.source, data.target);
   translator.longest_target = data.longest_target;
+  make_writable(files);
+  lock.emplace(files);
+  require_no_run(files);  // another process may have begun one meanwhile
   return {std::move(translator), std::move(data), std::nullopt};
 }
 
-Run resumed_run(const TrainOptions& options, const RunFiles& files) {
+Run resumed_run(const TrainOptions& options, const RunFiles& files, std::optional<RunLock>& lock) {
   if (!std::filesystem::exists(files.last)) {
     fail("--resume: there is no run in {}, as it has no {}", files.directory.string(),
          files.last.filename().string());
   }
+  make_writable(files);
+  lock.emplace(files);
   Translator translator = load_translator(files.last);
   translator.config = resumed_config(translator.config, options.given);
   TrainingData data = make_training_data(translator.config);
@@ -114,9 +119,8 @@ void conclude(const TrainOptions& options, const RunFiles& files, const Training
 
 void train(const TrainOptions& options) {
   const RunFiles files(options.out);
-  Run run = options.resume ? resumed_run(options, files) : new_run(options, files);
-  make_writable(files);
-  const RunLock lock(files);
+  std::optional<RunLock> lock;
+  Run run = options.resume ? resumed_run(options, files, lock) : new_run(options, files, lock);
   std::optional<Interrupt> interrupt(std::in_place);
   Progress progress(std::cerr, terminal_columns(Stream::err));
   introduce(run, progress);
