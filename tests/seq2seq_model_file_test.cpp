@@ -173,6 +173,20 @@ TEST_CASE("content that is no such model is a named error") {
   CHECK(contains(message_of([&] { translator_from(bare); }), "no `format`"));
 }
 
+TEST_CASE("metadata that nests deeply is refused before anything is printed or compared") {
+  SafeTensors content = to_safetensors(tiny_translator());
+  const std::size_t depth = 1'000'000;
+  const std::string nested = std::string(depth, '[') + std::string(depth, ']');
+  for (const char* key : {"config", "source_vocabulary", "target_vocabulary", "longest_target"}) {
+    for (const std::string& value : {nested, "{\"hidden\":" + nested + "}"}) {
+      SafeTensors deep = content;
+      deep.metadata[key] = value;
+      CHECK(contains(message_of([&] { translator_from(deep); }),
+                     std::string("the metadata `") + key + "` is no JSON, or nests too deeply"));
+    }
+  }
+}
+
 TEST_CASE("the file decides how much memory a model may take") {
   SafeTensors content = to_safetensors(tiny_translator());
   for (const auto& change : {std::pair{"hidden", 65536}, {"embedding", 65536}, {"layers", 64}}) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "examples/seq2seq/jsonl.h"
 #include "nn/checkpoint.h"
 #include "ops/error.h"
 
@@ -22,8 +23,8 @@ const std::string& metadata(const SafeTensors& content, const std::string& key) 
 }
 
 Json parsed(const SafeTensors& content, const std::string& key) {
-  Json json = Json::parse(metadata(content, key), nullptr, false);
-  if (json.is_discarded()) fail("the metadata `{}` is no JSON", key);
+  Json json = parse_json(metadata(content, key));
+  if (json.is_discarded()) fail("the metadata `{}` is no JSON, or nests too deeply", key);
   return json;
 }
 

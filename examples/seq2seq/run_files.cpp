@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "examples/seq2seq/jsonl.h"
 #include "examples/seq2seq/report.h"
 #include "ops/error.h"
 
@@ -77,7 +78,7 @@ std::vector<nlohmann::ordered_json> read_history(const RunFiles& files, std::int
   std::vector<nlohmann::ordered_json> history;
   std::ifstream stream(files.metrics);
   for (std::string line; std::getline(stream, line);) {
-    auto entry = nlohmann::ordered_json::parse(line, nullptr, false);
+    auto entry = parse_json(line);
     if (!entry.is_object() || !entry.contains("step")) continue;  // cut short by a kill
     if (entry["step"].is_number_integer() && entry["step"] <= step) {
       history.push_back(std::move(entry));

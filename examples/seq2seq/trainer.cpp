@@ -197,7 +197,7 @@ void Trainer::save_last() {
 void Trainer::resume(const SafeTensors& last) {
   const auto entry = last.metadata.find(training_key);
   if (entry == last.metadata.end()) fail("the metadata has no `{}`", training_key);
-  const Json training = Json::parse(entry->second, nullptr, false);
+  const Json training = parse_json(entry->second);
   if (!training.is_object() || !training.contains("state") || !training.contains("fingerprint")) {
     fail("the metadata `{}` is not what this program writes", training_key);
   }
