@@ -226,6 +226,32 @@ TEST_CASE("<pad>, <unk> and <bos> are never produced, however likely") {
   }
 }
 
+TEST_CASE("a beam wider than the vocabulary finds texts only") {
+  const Translator translator = tiny_translator();
+  const std::vector<Sentence> sources{{"x"}, {"y", "x"}};
+  for (const DecodeOptions& options :
+       {DecodeOptions{.beam = 50, .n_best = 50},
+        DecodeOptions{.beam = 50, .n_best = 50, .coverage_penalty = 1}}) {
+    for (const auto& ranked : translate_n_best(translator, sources, options)) {
+      CHECK(ranked.size() == 50);
+      for (const Translation& found : ranked) {
+        CHECK(std::isfinite(found.score));
+        for (const std::string& token : found.tokens) CHECK((token != "<pad>" && token != "<bos>"));
+      }
+    }
+  }
+}
+
+TEST_CASE("samples are texts only, however hot") {
+  const Translator translator = tiny_translator();
+  const std::vector<Sentence> sources(50, {"x"});
+  for (const Translation& found :
+       translate(translator, sources, {.sample = true, .temperature = 1000})) {
+    CHECK(std::isfinite(found.log_probability));
+    for (const std::string& token : found.tokens) CHECK((token != "<pad>" && token != "<bos>"));
+  }
+}
+
 TEST_CASE("an unknown word is replaced by the source word that it looked at") {
   const Translator translator = tiny_translator();
   Tensor bias = zeros({7});

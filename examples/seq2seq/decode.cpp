@@ -1,6 +1,7 @@
 #include "examples/seq2seq/decode.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "autograd/functions.h"
@@ -32,7 +33,7 @@ std::vector<Index> limits(const Translator& translator, const Lengths& source) {
 
 // [V]: added to logits, keeps out of a translation what no text contains.
 Tensor forbidden(std::size_t vocabulary, bool allow_unknown) {
-  constexpr double never = -1e30;  // finite, so that no difference of logits is a NaN
+  constexpr double never = -std::numeric_limits<double>::infinity();
   std::vector<double> shift(vocabulary, 0);
   for (const Id id : {Vocabulary::pad, Vocabulary::bos}) shift.at(id) = never;
   if (!allow_unknown) shift.at(Vocabulary::unk) = never;
