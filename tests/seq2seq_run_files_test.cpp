@@ -47,3 +47,16 @@ TEST_CASE("lines of metrics that this program did not write are left out") {
   CHECK(history[1]["step"] == 3);
   rewrite_history(files, history);
 }
+
+TEST_CASE("a new run takes the place of no file of an earlier one") {
+  const TemporaryFolder folder;
+  const RunFiles files(folder / "");
+  CHECK(message_of([&] { require_no_run(files); }).empty());
+  for (const auto& path : {files.report, files.metrics, files.model}) {
+    write_file(path, "x");
+    CHECK(contains(message_of([&] { require_no_run(files); }),
+                   path.filename().string() + " of an earlier run: move it away"));
+  }
+  write_file(files.last, "x");
+  CHECK(contains(message_of([&] { require_no_run(files); }), "--resume"));
+}

@@ -40,10 +40,14 @@ RunFiles::RunFiles(const std::filesystem::path& where)
 
 void require_no_run(const RunFiles& files) {
   std::error_code ignored;
-  for (const auto& path : {files.last, files.model}) {
-    if (!std::filesystem::exists(path, ignored)) continue;
+  if (std::filesystem::exists(files.last, ignored)) {
     fail("--out {} holds a run already: go on with it by --resume, or choose another directory",
          files.directory.string());
+  }
+  for (const auto& path : {files.model, files.metrics, files.report}) {
+    if (!std::filesystem::exists(path, ignored)) continue;
+    fail("--out {} holds {} of an earlier run: move it away, or choose another directory",
+         files.directory.string(), path.filename().string());
   }
 }
 
