@@ -131,6 +131,7 @@ void train(const TrainOptions& options) {
   progress.say(trainer.end().empty() ? "stopped, everything is saved"
                                      : "end of training: " + trainer.end());
   conclude(options, files, run.data, trainer);
+  if (trainer.end().empty()) throw Stopped{Interrupt::signal()};
 }
 
 }  // namespace regrad::seq2seq
