@@ -239,11 +239,10 @@ bool compares_sizes(const Config& config) {
 }
 
 void check_schedule(const Config& config, Index step_limit) {
-  require(
-      config.schedule != "cosine" || config.warmup < step_limit,
-      "--schedule cosine needs more steps than --warmup {}, and this run has {}: give a smaller "
-      "--warmup or more --steps or --epochs",
-      config.warmup, step_limit);
+  require(config.schedule != "cosine" || config.warmup < step_limit,
+          "--schedule cosine needs more steps than --warmup {}, and this run has {}: give more "
+          "--steps or --epochs, or a smaller --warmup to a new run",
+          config.warmup, step_limit);
 }
 
 }  // namespace regrad::seq2seq

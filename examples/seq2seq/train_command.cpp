@@ -43,6 +43,7 @@ Run resumed_run(const TrainOptions& options, const RunFiles& files, std::optiona
   Translator translator = load_translator(files.last);
   translator.config = resumed_config(translator.config, options.given);
   TrainingData data = make_training_data(translator.config);
+  check_schedule(translator.config, step_limit(translator.config, data.steps_per_evaluation));
   return {std::move(translator), std::move(data), load_safetensors(files.last)};
 }
 
@@ -57,9 +58,20 @@ void introduce(const Run& run, Progress& progress) {
                   config.threads == 1 ? "1 thread" : fmt::format("{} threads", config.threads)));
 }
 
+// As the command line takes it, whatever the value begins with.
+std::string option(std::string_view name, const std::string& value) {
+  return fmt::format("--{}{}{}", name, value.starts_with('-') ? '=' : ' ', shell_quoted(value));
+}
+
 std::string command(const TrainOptions& options, std::string_view name, const RunFiles& files) {
-  return fmt::format("{} {} --model {}", shell_quoted(options.program), name,
-                     shell_quoted(files.model.string()));
+  return fmt::format("{} {} {}", shell_quoted(options.program), name,
+                     option("model", files.model.string()));
+}
+
+// Some shells' echo reads options and backslashes.
+std::string echo(const std::string& line) {
+  const bool plain = !line.starts_with('-') && line.find('\\') == line.npos;
+  return (plain ? "echo " : "printf '%s\\n' ") + shell_quoted(line);
 }
 
 void print_files(const RunFiles& files) {
@@ -81,7 +93,7 @@ const Sentence& sample_of(const TrainingData& data) {
 void print_next(const TrainOptions& options, const RunFiles& files, const Translator& best,
                 const TrainingData& data) {
   const Sentence& source = sample_of(data);
-  const std::string line = shell_quoted(join(source, tokens_named(best.config.source_tokens)));
+  const std::string line = join(source, tokens_named(best.config.source_tokens));
   if (is_terminal(Stream::out)) {
     const Translation translation = translate(best, {&source, 1}).front();
     if (translation.weights.rank() == 2) {
@@ -89,11 +101,12 @@ void print_next(const TrainOptions& options, const RunFiles& files, const Transl
                                    terminal_columns(Stream::out)));
     }
   }
-  const std::string judged = best.config.task.empty() ? "--data " + shell_quoted(best.config.dev)
-                                                      : "--task " + best.config.task;
-  fmt::print("\nWhat to do next:\n  echo {} | {}\n  {} {}\n  {} {}\n", line,
+  const std::string judged =
+      best.config.task.empty() ? option("data", best.config.dev) : option("task", best.config.task);
+  fmt::print("\nWhat to do next:\n  {} | {}\n  {} {}\n  {} {}{}\n", echo(line),
              command(options, "translate", files), command(options, "evaluate", files), judged,
-             command(options, "attend", files), line);
+             command(options, "attend", files), line.starts_with('-') ? "-- " : "",
+             shell_quoted(line));
 }
 
 void conclude(const TrainOptions& options, const RunFiles& files, const TrainingData& data,
@@ -105,8 +118,8 @@ void conclude(const TrainOptions& options, const RunFiles& files, const Training
   }
   if (trainer.end().empty()) {
     write_report(files, trainer, std::nullopt);
-    fmt::print("stopped at step {}; to go on:\n  {} train --resume --out {}\n", state.step,
-               shell_quoted(options.program), shell_quoted(files.directory.string()));
+    fmt::print("stopped at step {}; to go on:\n  {} train --resume {}\n", state.step,
+               shell_quoted(options.program), option("out", files.directory.string()));
     return;
   }
   const Translator best = load_translator(files.model);

@@ -218,6 +218,13 @@ void Trainer::resume(const SafeTensors& last) {
   for (std::size_t i = 0; i < reinforce_.size() && i < baselines.size(); ++i) {
     reinforce_[i].set_baseline(baselines[i]);
   }
+  if (state_.best_step > 0 && !std::filesystem::exists(files_.model)) {
+    progress_.say(
+        fmt::format("warning: {}, the best model so far, is gone: the next evaluation's "
+                    "will take its place",
+                    files_.model.string()));
+    state_.best_step = 0;
+  }
   first_step_ = state_.step;
   first_seconds_ = saved_seconds_ = state_.seconds;
   history_ = read_history(files_, state_.evaluated_step);

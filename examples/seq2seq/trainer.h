@@ -26,8 +26,8 @@ class Trainer {
   // The arguments must outlive the trainer.
   Trainer(Translator& translator, TrainingData& data, const RunFiles& files, Progress& progress);
 
-  // Goes on where `last` was saved; its parameters are the translator's already. Throws Error when
-  // it was trained on other data.
+  // Goes on where `last` was saved; its parameters are the translator's already. Where the best
+  // model is gone, it is looked for anew. Throws Error when it was trained on other data.
   void resume(const SafeTensors& last);
 
   // Until the end of the plan, or until `stop`, asked after each step, says yes. All is saved.
