@@ -1,4 +1,6 @@
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -107,4 +109,52 @@ TEST_CASE("a resume notices other data") {
   CHECK(contains(message_of([&] { again.trainer.resume(damaged); }), "`training`"));
   damaged.metadata.erase("training");
   CHECK(contains(message_of([&] { again.trainer.resume(damaged); }), "no `training`"));
+}
+
+TEST_CASE("a resume that begins with an evaluation tells its speed and learning rate") {
+  const TemporaryFolder folder;
+  Json options = files_in(folder);
+  options.update({{"schedule", "cosine"}, {"warmup", 3}});
+  Run whole(folder / "whole", options);
+  whole.run();
+  Run(folder / "run", options).run_until(14);
+  Run again(folder / "run", options);
+  resume(again);
+  again.run();
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Json& entry = again.trainer.history().at(i);
+    CHECK(entry["tokens_per_second"] > 0);
+    CHECK(entry["learning_rate"] == whole.trainer.history().at(i)["learning_rate"]);
+  }
+}
+
+TEST_CASE("a state that older programs saved can be gone on with") {
+  TrainingState state;
+  state.step = 7;
+  Json json = to_json(state);
+  REQUIRE(json.erase("step_seconds") == 1);
+  CHECK(state_from_json(json).step == 7);
+}
+
+TEST_CASE("where a run stands is saved while it trains, and with each best model") {
+  const TemporaryFolder folder;
+  const auto saved = [](const Run& run) {
+    const auto training = Json::parse(load_safetensors(run.files.last).metadata.at("training"));
+    return state_from_json(training["state"]);
+  };
+  Run often(folder / "often", tiny({{"steps", 200}}), 0);
+  bool within = false;
+  often.trainer.run([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a save has its share of the time
+    return within = within || saved(often).step > 0;
+  });
+  CHECK(within);
+  CHECK(often.trainer.state().evaluated_step == 0);
+
+  Run rarely(folder / "rarely", files_in(folder), 1e6);
+  rarely.trainer.run([&] {
+    CHECK(saved(rarely).best_step == rarely.trainer.state().best_step);
+    return false;
+  });
+  CHECK(rarely.trainer.state().best_step > 0);
 }

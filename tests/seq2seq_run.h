@@ -25,13 +25,13 @@ inline Json tiny(Json more = Json::object()) {
 
 // A whole run in memory and a folder.
 struct Run {
-  Run(const std::filesystem::path& folder, const Json& given)
+  Run(const std::filesystem::path& folder, const Json& given, double seconds_between_saves = 10)
       : files(folder),
         config(make_config(given)),
         data(make_training_data(config)),
         translator(config, data.source, data.target),
         progress(log, 0),
-        trainer(translator, data, files, progress) {
+        trainer(translator, data, files, progress, seconds_between_saves) {
     translator.longest_target = data.longest_target;
     make_writable(files);
   }
