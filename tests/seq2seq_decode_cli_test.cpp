@@ -107,3 +107,48 @@ TEST_CASE("a given translation is shown with its probability") {
   CHECK(contains(shop.run({"attend", "--model", model, "abb", "--target", "bxa"}).err,
                  "`x` is unknown"));
 }
+
+TEST_CASE("an unknown word is replaced by the source word that it came from") {
+  const Workshop shop;
+  std::string pairs;
+  for (const char* name : {"Ada", "Bob", "Cy", "Dot", "Eve", "Flo", "Gus", "Hal", "Ida", "Jo"}) {
+    for (const char* verb : {"see", "hear"}) pairs += fmt::format("{0} {1}\t{1} {0}\n", verb, name);
+  }
+  write(shop.folder / "train.tsv", pairs);
+  write(shop.folder / "dev.tsv", "see Kim\tKim see\nhear Lou\tLou hear\n");
+  const Result trained = shop.run({"train",
+                                   "--train",
+                                   shop.path("train.tsv"),
+                                   "--dev",
+                                   shop.path("dev.tsv"),
+                                   "--out",
+                                   shop.path("run"),
+                                   "--min-count",
+                                   "5",
+                                   "--hidden",
+                                   "16",
+                                   "--embedding",
+                                   "8",
+                                   "--batch",
+                                   "4",
+                                   "--dropout",
+                                   "0",
+                                   "--average",
+                                   "1",
+                                   "--epochs",
+                                   "40",
+                                   "--patience",
+                                   "40",
+                                   "--learning-rate",
+                                   "0.01"});
+  CAPTURE(trained.err);
+  REQUIRE(trained.status == 0);
+  const std::string model = shop.path("run") + "/model.safetensors";
+  const std::string unknown = "hear Mia\nsee Ned\n";
+  CHECK(shop.run({"translate", "--model", model, "--replace-unknown"}, unknown).out ==
+        "Mia hear\nNed see\n");
+  CHECK(
+      shop.run({"translate", "--model", model, "--replace-unknown", "--beam", "3"}, unknown).out ==
+      "Mia hear\nNed see\n");
+  CHECK_FALSE(contains(shop.run({"translate", "--model", model}, unknown).out, "Mia"));
+}

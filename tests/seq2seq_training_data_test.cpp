@@ -33,3 +33,25 @@ TEST_CASE("a target that a saved model could not tell of is an error") {
   CHECK(contains(message_of([&] { make_training_data(make_config(options)); }),
                  "train.tsv: line 2: a target of 1000001 tokens"));
 }
+
+TEST_CASE("rare tokens are left out of the vocabularies on request, and not otherwise") {
+  const TemporaryFolder folder;
+  const Json options = files_in(folder, "a b c\tx x\na b\tx y\na\tz y\n", "a c\tx z\n");
+  const auto with = [&](const Json& more) {
+    Json given = options;
+    given.update(more);
+    return make_training_data(make_config(given));
+  };
+  CHECK(with(Json::object()).source == Vocabulary({"a", "b", "c"}));
+  const TrainingData frequent = with({{"min-count", 2}});
+  CHECK(frequent.source == Vocabulary({"a", "b"}));
+  CHECK(frequent.target == Vocabulary({"x", "y"}));
+  REQUIRE(frequent.warnings.size() == 2);
+  CHECK(contains(frequent.warnings[0], "1 source tokens of dev are not in the vocabulary"));
+  CHECK(contains(frequent.warnings[1], "1 target tokens of dev are not in the vocabulary"));
+  CHECK(with({{"vocabulary-size", 1}}).source == Vocabulary({"a"}));
+  CHECK(contains(message_of([&] {
+                   with({{"min-count", 4}});
+                 }),
+                 "--min-count 4: no source token of"));
+}

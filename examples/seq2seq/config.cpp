@@ -88,6 +88,8 @@ void check_source(const Config& config) {
   require(config.train.empty() && config.dev.empty(),
           "--task {} makes its own examples: leave out --train and --dev", config.task);
   require(!config.concatenate, "--concatenate is for --train, not --task {}", config.task);
+  require(config.min_count == 1 && config.vocabulary_size == 0,
+          "--min-count and --vocabulary-size are for --train, not --task {}", config.task);
   require(config.epochs == 0, "a task has no epochs, as it draws without end: use --steps");
   require(config.source_tokens == "chars" && config.target_tokens == "chars",
           "--task {} is on chars: leave out --source-tokens and --target-tokens", config.task);
@@ -204,6 +206,8 @@ Config resumed_config(const Config& saved, const nlohmann::ordered_json& given) 
 
 void check(const Config& config) {
   constexpr Index many = 1'000'000'000;
+  require_range("min-count", config.min_count, 1, many);
+  require_range("vocabulary-size", config.vocabulary_size, 0, many);
   require_range("layers", config.layers, 1, 64);
   require_range("hidden", config.hidden, 1, 65536);
   require_range("embedding", config.embedding, 1, 65536);

@@ -85,6 +85,20 @@ Index count_unknown(const std::vector<TextPair>& pairs, Sentence TextPair::*side
   return unknown;
 }
 
+Vocabulary vocabulary_of(const Config& config, const std::vector<TextPair>& train,
+                         Sentence TextPair::*side) {
+  Vocabulary vocabulary =
+      Vocabulary::build(train, side,
+                        {.min_count = static_cast<std::size_t>(config.min_count),
+                         .max_size = static_cast<std::size_t>(config.vocabulary_size)});
+  if (vocabulary.size() == Vocabulary::specials) {
+    throw UsageError(fmt::format("--min-count {}: no {} token of {} is there so often: lower it",
+                                 config.min_count, side == &TextPair::source ? "source" : "target",
+                                 config.train));
+  }
+  return vocabulary;
+}
+
 std::vector<std::string> warnings_for(const std::vector<TextPair>& train,
                                       const TrainingData& data) {
   std::vector<std::string> warnings;
@@ -96,13 +110,13 @@ std::vector<std::string> warnings_for(const std::vector<TextPair>& train,
   const Index unknown_source = count_unknown(data.dev, &TextPair::source, data.source);
   if (unknown_source > 0) {
     warnings.push_back(
-        fmt::format("{} source tokens of dev are not in the training file: they are read as <unk>",
+        fmt::format("{} source tokens of dev are not in the vocabulary: they are read as <unk>",
                     unknown_source));
   }
   const Index unknown_target = count_unknown(data.dev, &TextPair::target, data.target);
   if (unknown_target > 0) {
     warnings.push_back(
-        fmt::format("{} target tokens of dev are not in the training file: they cannot be produced",
+        fmt::format("{} target tokens of dev are not in the vocabulary: they cannot be produced",
                     unknown_target));
   }
   return warnings;
@@ -152,8 +166,8 @@ TrainingData from_files(const Config& config) {
   require_target_lengths(config.train, train);
   require_positions(config, train, config.concatenate);
   require_positions(config, data.dev);
-  data.source = Vocabulary::build(train, &TextPair::source);
-  data.target = Vocabulary::build(train, &TextPair::target);
+  data.source = vocabulary_of(config, train, &TextPair::source);
+  data.target = vocabulary_of(config, train, &TextPair::target);
   data.longest_target = longest_target(train);
   data.warnings = warnings_for(train, data);
   Fingerprint fingerprint;
