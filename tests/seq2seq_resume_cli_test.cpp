@@ -82,3 +82,19 @@ TEST_CASE("a resume without the best model finds another") {
     CHECK(shop.run({"translate", "--model", model.string()}, "ab\n").status == 0);
   }
 }
+
+TEST_CASE("a file name that could not be saved is an error before anything is written") {
+  const Workshop shop;
+  const std::string name = shop.path("dev\xff.tsv");
+  write(name, read(shop.folder / "dev.tsv"));
+  for (const bool first : {true, false}) {
+    const std::string train = first ? name : shop.path("train.tsv");
+    const std::string dev = first ? shop.path("dev.tsv") : name;
+    require_error(shop.run({"train", "--train", train, "--dev", dev, "--out", shop.path("run")}), 2,
+                  "dev\uFFFD.tsv: the name is not UTF-8");
+  }
+  CHECK_FALSE(std::filesystem::exists(shop.folder / "run"));
+  shop.trained_model();
+  require_error(shop.run({"train", "--resume", "--dev", name, "--out", shop.path("run")}), 1,
+                "would be another run");
+}

@@ -51,6 +51,11 @@ bool read(const Json& json, std::string_view name, T& member) {
   return true;
 }
 
+// A given file name may be any bytes.
+std::string printed(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 Json merged(Json base, const Json& given) {
   // One limit takes the place of the other.
   if (given.contains("steps") && !given.contains("epochs")) base["epochs"] = 0;
@@ -199,7 +204,7 @@ Config resumed_config(const Config& saved, const nlohmann::ordered_json& given) 
     if (std::ranges::find(changeable, name) != std::end(changeable) || base[name] == value)
       continue;
     fail("--{} {} would be another run: this one was begun with {}; leave it out or train anew",
-         name, value.dump(), base[name].dump());
+         name, printed(value), printed(base[name]));
   }
   return config_from_json(merged(base, given));
 }

@@ -7,6 +7,7 @@
 
 #include "examples/seq2seq/model_file.h"
 #include "examples/seq2seq/task.h"
+#include "examples/seq2seq/unicode.h"
 
 namespace regrad::seq2seq {
 namespace {
@@ -48,6 +49,17 @@ Index longest_target(const std::vector<TextPair>& pairs) {
   std::size_t longest = 0;
   for (const TextPair& pair : pairs) longest = std::max(longest, pair.target.size());
   return static_cast<Index>(longest);
+}
+
+// The configuration, which names the files, is saved as JSON.
+void require_name(std::string_view option, std::string_view file) {
+  for (std::string_view rest = file; !rest.empty();) {
+    if (take_code_point(rest).value >= 0) continue;
+    throw UsageError(
+        fmt::format("--{} {}: the name is not UTF-8, so that it cannot be saved with the model: "
+                    "rename the file, or make a link to it",
+                    option, without_controls(file)));
+  }
 }
 
 // What cannot be saved with the model must not be learned.
@@ -158,6 +170,8 @@ class FileSelector {
 };
 
 TrainingData from_files(const Config& config) {
+  require_name("train", config.train);
+  require_name("dev", config.dev);
   const Tokens source_kind = tokens_named(config.source_tokens);
   const Tokens target_kind = tokens_named(config.target_tokens);
   const std::vector<TextPair> train = read_tsv(config.train, source_kind, target_kind);
