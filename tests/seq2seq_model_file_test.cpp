@@ -101,7 +101,19 @@ TEST_CASE("a translation is no longer than the learned positions, a longer sourc
   CHECK(translate(translator, source)[0].tokens == Sentence(4, "u"));
   CHECK(translate(translator, source, {.beam = 3})[0].tokens.size() <= 4);
   CHECK(contains(message_of([&] { outputs(translator, {Sentence(6, "x")}); }),
-                 "6 steps from 0 on are not among the 5 learned ones"));
+                 "the source takes 6 positions, and this model has learned 5: shorten it, or train "
+                 "with a larger --longest"));
+  CHECK(contains(message_of([&] {
+                   outputs(translator, {{"x"}, {}, Sentence(6, "x")});
+                 }),
+                 "source line 3 takes 6 positions"));
+  CHECK(contains(message_of([&] {
+                   evaluate(translator, {{{"x"}, Sentence(5, "u"), 7}});
+                 }),
+                 "the target of line 7 takes 6 positions"));
+  CHECK(contains(message_of([&] { force(translator, {"x"}, Sentence(5, "u")); }),
+                 "the target takes 6 positions"));
+  CHECK(evaluate(translator, {{Sentence(5, "x"), Sentence(4, "u"), 7}}).hypotheses.size() == 1);
 }
 
 TEST_CASE("translations keep the order of their sources and do not depend on each other") {

@@ -34,6 +34,19 @@ TEST_CASE("a target that a saved model could not tell of is an error") {
                  "train.tsv: line 2: a target of 1000001 tokens"));
 }
 
+TEST_CASE("a sentence that learned positions do not reach is named by its line") {
+  const TemporaryFolder folder;
+  Json options = files_in(folder, "a\tb\na b c d\te f\n", "a\tb\na\tb\na\tb c d e f\n");
+  options.update({{"architecture", "transformer"}, {"positions", "learned"}});
+  const auto message_with = [&](int longest) {
+    options["longest"] = longest;
+    return message_of([&] { make_training_data(make_config(options)); });
+  };
+  CHECK(contains(message_with(3), "train.tsv: line 2 takes 4: give a larger --longest"));
+  CHECK(contains(message_with(5), "dev.tsv: line 3 takes 6"));
+  CHECK(message_with(6).empty());
+}
+
 TEST_CASE("rare tokens are left out of the vocabularies on request, and not otherwise") {
   const TemporaryFolder folder;
   const Json options = files_in(folder, "a b c\tx x\na b\tx y\na\tz y\n", "a c\tx z\n");

@@ -104,8 +104,8 @@ TEST_CASE("with --concatenate each epoch has other pairs, the same for a resumed
   CHECK(pairs_of_epoch(make_training_data(make_config(options)), 1) == second);
   CHECK(data.steps_per_evaluation == 14);  // 80 examples by 6
   options.update({{"architecture", "transformer"}, {"positions", "learned"}, {"longest", 9}});
-  CHECK(
-      contains(message_of([&] { make_training_data(make_config(options)); }), "a sentence takes"));
+  CHECK(contains(message_of([&] { make_training_data(make_config(options)); }),
+                 "takes 11, joined to another"));
 }
 
 TEST_CASE("warnings tell of leaks and of unknown tokens") {

@@ -72,19 +72,23 @@ void require_target_lengths(const std::string& file, const std::vector<TextPair>
 }
 
 // A target is one token longer where the decoder reads it, with <bos>.
-void require_positions(const Config& config, const std::vector<TextPair>& pairs,
-                       bool joined = false) {
+void require_positions(const Config& config, const std::string& file,
+                       const std::vector<TextPair>& pairs, bool joined = false) {
   if (config.positions != "learned") return;
-  std::size_t longest = 0;
+  std::size_t longest = 0, line = 0;
   for (const TextPair& pair : pairs) {
     const std::size_t source = pair.source.size(), target = pair.target.size() + 1;
-    longest = std::max({longest, joined ? 2 * source + 1 : source, joined ? 2 * target : target});
+    const std::size_t both =
+        std::max(joined ? 2 * source + 1 : source, joined ? 2 * target : target);
+    if (both > longest) line = pair.line;
+    longest = std::max(longest, both);
   }
   if (static_cast<Index>(longest) <= config.longest) return;
-  throw UsageError(
-      fmt::format("--positions learned has --longest {} positions, and a sentence takes {}: give a "
-                  "larger --longest or use --positions sinusoidal",
-                  config.longest, longest));
+  throw UsageError(fmt::format(
+      "--positions learned has --longest {} positions, and {} takes {}{}: give a "
+      "larger --longest or use --positions sinusoidal",
+      config.longest, file.empty() ? "a word of the task" : fmt::format("{}: line {}", file, line),
+      longest, joined ? ", joined to another" : ""));
 }
 
 Index count_unknown(const std::vector<TextPair>& pairs, Sentence TextPair::*side,
@@ -178,8 +182,8 @@ TrainingData from_files(const Config& config) {
   TrainingData data;
   data.dev = read_tsv(config.dev, source_kind, target_kind);
   require_target_lengths(config.train, train);
-  require_positions(config, train, config.concatenate);
-  require_positions(config, data.dev);
+  require_positions(config, config.train, train, config.concatenate);
+  require_positions(config, config.dev, data.dev);
   data.source = vocabulary_of(config, train, &TextPair::source);
   data.target = vocabulary_of(config, train, &TextPair::target);
   data.longest_target = longest_target(train);
@@ -201,7 +205,7 @@ TrainingData from_task(const Config& config) {
   data.source = Vocabulary(task.source_tokens());
   data.target = Vocabulary(task.target_tokens());
   data.dev = task.dev();
-  require_positions(config, data.dev);
+  require_positions(config, "", data.dev);
   data.longest_target = longest_target(data.dev);
   data.steps_per_evaluation = task_steps_per_evaluation;
   const auto drawn = std::make_shared<std::vector<Example>>();
