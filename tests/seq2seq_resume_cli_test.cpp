@@ -69,10 +69,10 @@ TEST_CASE("a resume whose schedule no longer fits its length names the options")
 }
 
 TEST_CASE("a resume without the best model finds another") {
-  const Workshop shop;
-  const std::filesystem::path model = shop.trained_model();
   for (const char* epochs : {"2", "3"}) {  // at its end already, and with more to do
     CAPTURE(epochs);
+    const Workshop shop;
+    const std::filesystem::path model = shop.trained_model();
     std::filesystem::remove(model);
     const Result result =
         shop.run({"train", "--resume", "--epochs", epochs, "--out", shop.path("run")});
