@@ -120,8 +120,9 @@ TEST_CASE("a damaged configuration is a named error") {
   CHECK(contains(with("colour", "red"), "unknown entry, perhaps of a newer program: `colour`"));
   CHECK(contains(message_of([] { config_from_json(Json::array()); }), "no JSON object"));
   Json short_one = good;
-  for (const char* newer : {"layers", "variational-dropout", "weight-dropout", "learned-initial",
-                            "positions", "longest", "norm", "concatenate"}) {
+  for (const char* newer :
+       {"layers", "variational-dropout", "weight-dropout", "learned-initial", "positions",
+        "longest", "norm", "concatenate", "min-count", "vocabulary-size"}) {
     CHECK(short_one.erase(newer) == 1);
   }
   CHECK(to_json(config_from_json(short_one)) == good);
@@ -169,6 +170,11 @@ TEST_CASE("options that belong to another mechanism are usage errors, ranges com
   CHECK(contains(message({{"variational-dropout", true}, {"dropout", 0.0}}),
                  "no effect without --dropout"));
   CHECK(contains(message({{"concatenate", true}}), "--concatenate is for --train"));
+  for (const Json& more : {Json{{"min-count", 2}}, Json{{"vocabulary-size", 9}}}) {
+    CHECK(contains(message(more), "--min-count and --vocabulary-size are for --train"));
+  }
+  CHECK(contains(message({{"min-count", 0}}), "--min-count must be from 1"));
+  CHECK(contains(message({{"vocabulary-size", -1}}), "--vocabulary-size must be from 0"));
   CHECK(contains(message({{"weight-dropout", 1.0}}), "--weight-dropout must be"));
   CHECK(contains(message({{"architecture", "transformer"}, {"longest", 9}}),
                  "--longest is for --positions learned"));

@@ -107,3 +107,38 @@ TEST_CASE("a given translation is shown with its probability") {
   CHECK(contains(shop.run({"attend", "--model", model, "abb", "--target", "bxa"}).err,
                  "`x` is unknown"));
 }
+
+TEST_CASE("an unknown word is replaced by the source word that it came from") {
+  const Workshop shop;
+  const char* words[] = {"a", "b", "c", "d"};
+  std::string train;  // copies of three words, of which one is a name that no other line has
+  int name = 0;
+  for (const char* one : words) {
+    for (const char* other : words) {
+      for (const char* order : {"{0} {1} {2}", "{1} {0} {2}", "{1} {2} {0}"}) {
+        const std::string text =
+            fmt::format(fmt::runtime(order), "N" + std::to_string(name++), one, other);
+        train += text + "\t" + text + "\n";
+      }
+    }
+  }
+  write(shop.folder / "train.tsv", train);
+  write(shop.folder / "dev.tsv", "a Kim b\ta Kim b\nLou c c\tLou c c\n");
+  const std::string options =
+      "--min-count 2 --attention general --decoder luong --hidden 16 --embedding 16 --batch 4 "
+      "--dropout 0 --average 1 --epochs 40 --patience 40 --learning-rate 0.01";
+  Arguments arguments{
+      "train", "--train",       shop.path("train.tsv"), "--dev", shop.path("dev.tsv"),
+      "--out", shop.path("run")};
+  std::istringstream stream(options);
+  for (std::string option; stream >> option;) arguments.push_back(option);
+  const Result trained = shop.run(arguments);
+  CAPTURE(trained.err);
+  REQUIRE(trained.status == 0);
+  const std::string model = shop.path("run") + "/model.safetensors";
+  const std::string lines = "Mia c b\na Ned d\nd b Oz\n";
+  CHECK(shop.run({"translate", "--model", model, "--replace-unknown"}, lines).out == lines);
+  CHECK(shop.run({"translate", "--model", model, "--replace-unknown", "--beam", "3"}, lines).out ==
+        lines);
+  CHECK_FALSE(contains(shop.run({"translate", "--model", model}, lines).out, "Mia"));
+}

@@ -58,6 +58,14 @@ TEST_CASE("one file is enough to translate as before") {
   CHECK(outputs(loaded, sources)[1].empty());
 }
 
+TEST_CASE("a model of long targets is saved and loaded") {
+  Translator translator = tiny_translator();
+  for (const Index longest : {Index{10'001}, most_target_tokens}) {
+    translator.longest_target = longest;
+    CHECK(translator_from(to_safetensors(translator)).longest_target == longest);
+  }
+}
+
 TEST_CASE("models of the rarer options are saved and loaded") {
   const nlohmann::ordered_json all[] = {
       {{"variational-dropout", true}, {"weight-dropout", 0.2}, {"learned-initial", true}},
@@ -93,7 +101,19 @@ TEST_CASE("a translation is no longer than the learned positions, a longer sourc
   CHECK(translate(translator, source)[0].tokens == Sentence(4, "u"));
   CHECK(translate(translator, source, {.beam = 3})[0].tokens.size() <= 4);
   CHECK(contains(message_of([&] { outputs(translator, {Sentence(6, "x")}); }),
-                 "6 steps from 0 on are not among the 5 learned ones"));
+                 "the source takes 6 positions, and this model has learned 5: shorten it, or train "
+                 "with a larger --longest"));
+  CHECK(contains(message_of([&] {
+                   outputs(translator, {{"x"}, {}, Sentence(6, "x")});
+                 }),
+                 "source line 3 takes 6 positions"));
+  CHECK(contains(message_of([&] {
+                   evaluate(translator, {{{"x"}, Sentence(5, "u"), 7}});
+                 }),
+                 "the target of line 7 takes 6 positions"));
+  CHECK(contains(message_of([&] { force(translator, {"x"}, Sentence(5, "u")); }),
+                 "the target takes 6 positions"));
+  CHECK(evaluate(translator, {{Sentence(5, "x"), Sentence(4, "u"), 7}}).hypotheses.size() == 1);
 }
 
 TEST_CASE("translations keep the order of their sources and do not depend on each other") {
@@ -165,6 +185,20 @@ TEST_CASE("content that is no such model is a named error") {
   CHECK(contains(message_of([&] { translator_from(bare); }), "no `format`"));
 }
 
+TEST_CASE("metadata that nests deeply is refused before anything is printed or compared") {
+  SafeTensors content = to_safetensors(tiny_translator());
+  const std::size_t depth = 1'000'000;
+  const std::string nested = std::string(depth, '[') + std::string(depth, ']');
+  for (const char* key : {"config", "source_vocabulary", "target_vocabulary", "longest_target"}) {
+    for (const std::string& value : {nested, "{\"hidden\":" + nested + "}"}) {
+      SafeTensors deep = content;
+      deep.metadata[key] = value;
+      CHECK(contains(message_of([&] { translator_from(deep); }),
+                     std::string("the metadata `") + key + "` is no JSON, or nests too deeply"));
+    }
+  }
+}
+
 TEST_CASE("the file decides how much memory a model may take") {
   SafeTensors content = to_safetensors(tiny_translator());
   for (const auto& change : {std::pair{"hidden", 65536}, {"embedding", 65536}, {"layers", 64}}) {
@@ -201,6 +235,32 @@ TEST_CASE("<pad>, <unk> and <bos> are never produced, however likely") {
     for (const Translation& found : translate(translator, sources, {.beam = beam})) {
       for (const std::string& token : found.tokens) CHECK(token != "<pad>");
     }
+  }
+}
+
+TEST_CASE("a beam wider than the vocabulary finds texts only") {
+  const Translator translator = tiny_translator();
+  const std::vector<Sentence> sources{{"x"}, {"y", "x"}};
+  for (const DecodeOptions& options :
+       {DecodeOptions{.beam = 50, .n_best = 50},
+        DecodeOptions{.beam = 50, .n_best = 50, .coverage_penalty = 1}}) {
+    for (const auto& ranked : translate_n_best(translator, sources, options)) {
+      CHECK(ranked.size() == 50);
+      for (const Translation& found : ranked) {
+        CHECK(std::isfinite(found.score));
+        for (const std::string& token : found.tokens) CHECK((token != "<pad>" && token != "<bos>"));
+      }
+    }
+  }
+}
+
+TEST_CASE("samples are texts only, however hot") {
+  const Translator translator = tiny_translator();
+  const std::vector<Sentence> sources(50, {"x"});
+  for (const Translation& found :
+       translate(translator, sources, {.sample = true, .temperature = 1000})) {
+    CHECK(std::isfinite(found.log_probability));
+    for (const std::string& token : found.tokens) CHECK((token != "<pad>" && token != "<bos>"));
   }
 }
 

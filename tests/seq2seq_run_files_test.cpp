@@ -34,3 +34,29 @@ TEST_CASE("what a kill left half-written goes, and nothing else does") {
   CHECK_FALSE(std::filesystem::exists(folder / "last.safetensors.12-0.tmp"));
   CHECK_FALSE(std::filesystem::exists(folder / "report.html.7-1.tmp"));
 }
+
+TEST_CASE("lines of metrics that this program did not write are left out") {
+  const TemporaryFolder folder;
+  const RunFiles files(folder / "");
+  const std::size_t depth = 1'000'000;
+  const std::string nested = std::string(depth, '[') + std::string(depth, ']');
+  write_file(files.metrics, "{\"step\":1}\n{\"step\":" + nested + "}\n{\"step\":2,\"x\":" + nested +
+                                "}\nnone\n{\"step\":3}\n{\"step\":4");
+  const auto history = read_history(files, 10);
+  REQUIRE(history.size() == 2);
+  CHECK(history[1]["step"] == 3);
+  rewrite_history(files, history);
+}
+
+TEST_CASE("a new run takes the place of no file of an earlier one") {
+  const TemporaryFolder folder;
+  const RunFiles files(folder / "");
+  CHECK(message_of([&] { require_no_run(files); }).empty());
+  for (const auto& path : {files.report, files.metrics, files.model}) {
+    write_file(path, "x");
+    CHECK(contains(message_of([&] { require_no_run(files); }),
+                   path.filename().string() + " of an earlier run: move it away"));
+  }
+  write_file(files.last, "x");
+  CHECK(contains(message_of([&] { require_no_run(files); }), "--resume"));
+}

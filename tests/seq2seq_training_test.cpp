@@ -1,6 +1,3 @@
-#include <map>
-#include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -9,106 +6,12 @@
 
 #include "autograd/tape.h"
 #include "examples/seq2seq/parameter_average.h"
-#include "examples/seq2seq/report.h"
-#include "examples/seq2seq/trainer.h"
-#include "nn/checkpoint.h"
 #include "nn/linear.h"
 #include "ops/storage.h"
-#include "tests/nn_check.h"
+#include "tests/seq2seq_run.h"
 
 using namespace regrad;
-using namespace regrad::seq2seq;
-using regrad::testing::contains;
-using regrad::testing::message_of;
-using regrad::testing::TemporaryFolder;
-using Json = nlohmann::ordered_json;
-
-namespace {
-
-Json tiny(Json more = Json::object()) {
-  Json given = {{"task", "reverse"}, {"hidden", 8},  {"embedding", 6}, {"batch", 6},
-                {"steps", 10},       {"threads", 1}, {"dropout", 0}};
-  given.update(more);
-  return given;
-}
-
-// A whole run in memory and a folder.
-struct Run {
-  Run(const std::filesystem::path& folder, const Json& given)
-      : files(folder),
-        config(make_config(given)),
-        data(make_training_data(config)),
-        translator(config, data.source, data.target),
-        progress(log, 0),
-        trainer(translator, data, files, progress) {
-    translator.longest_target = data.longest_target;
-    make_writable(files);
-  }
-
-  void run() {
-    trainer.run([] { return false; });
-  }
-  // Stops after so many steps.
-  void run_until(Index step) {
-    trainer.run([&] { return trainer.state().step >= step; });
-  }
-
-  RunFiles files;
-  Config config;
-  TrainingData data;
-  Translator translator;
-  std::ostringstream log;
-  Progress progress;
-  Trainer trainer;
-};
-
-// As another process would.
-void resume(Run& run) {
-  const SafeTensors last = load_safetensors(run.files.last);
-  load_parameters(*run.translator.model, to_safetensors(translator_from(last)));
-  run.trainer.resume(last);
-}
-
-std::map<std::string, Tensor> parameters_after(const std::filesystem::path& folder,
-                                               const Json& given) {
-  Run run(folder, given);
-  run.run();
-  return to_safetensors(run.translator).tensors;
-}
-
-bool same_bits(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
-  if (a.size() != b.size()) return false;
-  for (const auto& [name, tensor] : a) {
-    if (!b.contains(name) || !identical(tensor, b.at(name))) return false;
-  }
-  return true;
-}
-
-// 40 lines, so that an epoch has batches of both shapes; returns the options.
-Json files_in(const TemporaryFolder& folder) {
-  std::string train, dev;
-  Rng rng(5);
-  for (int i = 0; i < 46; ++i) {
-    std::string word;
-    for (std::uint64_t n = 1 + rng.below(5); n > 0; --n)
-      word += static_cast<char>('a' + rng.below(4));
-    std::string line = fmt::format("{}\t{} {}\n", word, word.front(), word.back());
-    (i < 40 ? train : dev) += line;
-  }
-  write_file(folder / "train.tsv", train);
-  write_file(folder / "dev.tsv", dev);
-  return {{"train", (folder / "train.tsv").string()},
-          {"dev", (folder / "dev.tsv").string()},
-          {"source-tokens", "chars"},
-          {"concatenate", false},
-          {"hidden", 8},
-          {"embedding", 6},
-          {"batch", 6},
-          {"epochs", 3},
-          {"threads", 1}};
-}
-
-}  // namespace
+using namespace regrad::testing;
 
 TEST_CASE("the same seed gives the same bits, with one thread and with two; another does not") {
   const TemporaryFolder folder;
@@ -131,61 +34,6 @@ TEST_CASE("threads share a batch: one step's loss is the same but for rounding")
     const double loss = one.trainer.step();
     CHECK(three.trainer.step() == doctest::Approx(loss).epsilon(1e-5));
     CHECK(more.trainer.step() == doctest::Approx(loss).epsilon(1e-5));
-  }
-}
-
-TEST_CASE("a run that was cut anywhere ends with the same bits") {
-  const TemporaryFolder folder;
-  Json options = files_in(folder);
-  options["dropout"] = 0.3;
-  Run whole(folder / "whole", options);
-  whole.run();
-  const Index steps_per_epoch = whole.data.steps_per_evaluation;
-  REQUIRE(steps_per_epoch == 7);
-  const auto expected = load_safetensors(whole.files.last).tensors;
-  for (const Index cut : {Index{0}, Index{1}, Index{6}, Index{7}, Index{12}, Index{21}}) {
-    CAPTURE(cut);
-    const auto where = folder / fmt::format("cut{}", cut);
-    Run(where, options).run_until(cut);
-    Run again(where, options);
-    resume(again);
-    CHECK(again.trainer.state().step == cut);
-    again.run();
-    CHECK(same_bits(load_safetensors(again.files.last).tensors, expected));
-    CHECK(same_bits(load_safetensors(again.files.model).tensors,
-                    load_safetensors(whole.files.model).tensors));
-    CHECK(again.trainer.history().size() == 3);
-    CHECK(read_history(again.files, 1000).size() == 3);
-    CHECK(again.trainer.state().waited == whole.trainer.state().waited);
-    CHECK(again.trainer.state().best_nll == whole.trainer.state().best_nll);
-    CHECK(again.trainer.history().back()["train_loss"] ==
-          whole.trainer.history().back()["train_loss"]);
-  }
-}
-
-TEST_CASE("so does one with more to remember") {
-  const TemporaryFolder folder;
-  const Json more[] = {{{"average", 2}},
-                       {{"accumulate", 2}, {"batch", 3}},
-                       {{"scheduled-sampling", 0.5}},
-                       {{"alignment", "hard-reinforce"}, {"threads", 2}},
-                       {{"alignment", "hard-reinforce"}, {"threads", 4}, {"batch", 2}},
-                       {{"alignment", "hard-gumbel"}, {"cell", "lstm"}}};
-  for (const Json& some : more) {
-    CAPTURE(some.dump());
-    Json options = files_in(folder);
-    options.update(some);
-    const std::string name = std::to_string(std::hash<std::string>()(some.dump()));
-    Run whole(folder / ("whole" + name), options);
-    whole.run();
-    Run(folder / ("cut" + name), options).run_until(16);
-    Run again(folder / ("cut" + name), options);
-    resume(again);
-    again.run();
-    CHECK(same_bits(load_safetensors(again.files.last).tensors,
-                    load_safetensors(whole.files.last).tensors));
-    CHECK(same_bits(load_safetensors(again.files.model).tensors,
-                    load_safetensors(whole.files.model).tensors));
   }
 }
 
@@ -223,50 +71,6 @@ TEST_CASE("what is evaluated and kept is the mean of the last evaluations' param
   CHECK(contains(message_of([&] { again.load(content); }), "weight"));
 }
 
-TEST_CASE("a run can be resumed from its first moment on") {
-  const TemporaryFolder folder;
-  Run run(folder / "run", tiny());
-  bool saved = false;
-  run.trainer.run([&] { return saved = std::filesystem::exists(run.files.last); });
-  CHECK(saved);
-  CHECK(run.trainer.state().step == 0);
-}
-
-TEST_CASE("evaluations after the last save are forgotten by a resume") {
-  const TemporaryFolder folder;
-  const Json options = files_in(folder);
-  Run(folder / "run", options).run_until(8);
-  const RunFiles files(folder / "run");
-  const SafeTensors at_8 = load_safetensors(files.last);
-  {
-    Run further(folder / "run", options);
-    resume(further);
-    further.run();
-  }
-  save_safetensors(files.last, at_8);  // as if killed before it was written again
-  Run again(folder / "run", options);
-  resume(again);
-  CHECK(read_history(files, 1000).size() == 1);
-  again.run();
-  CHECK(read_history(files, 1000).size() == 3);
-}
-
-TEST_CASE("a resume notices other data") {
-  const TemporaryFolder folder;
-  const Json options = files_in(folder);
-  Run(folder / "run", options).run_until(2);
-  std::filesystem::copy_file(folder / "dev.tsv", folder / "train.tsv",
-                             std::filesystem::copy_options::overwrite_existing);
-  Run again(folder / "run", options);
-  CHECK(contains(message_of([&] { again.trainer.resume(load_safetensors(again.files.last)); }),
-                 "--train or --dev has changed"));
-  SafeTensors damaged = load_safetensors(again.files.last);
-  damaged.metadata["training"] = "{}";
-  CHECK(contains(message_of([&] { again.trainer.resume(damaged); }), "`training`"));
-  damaged.metadata.erase("training");
-  CHECK(contains(message_of([&] { again.trainer.resume(damaged); }), "no `training`"));
-}
-
 TEST_CASE("epochs differ in order and hold every example once") {
   const TemporaryFolder folder;
   const TrainingData data = make_training_data(make_config(files_in(folder)));
@@ -300,8 +104,8 @@ TEST_CASE("with --concatenate each epoch has other pairs, the same for a resumed
   CHECK(pairs_of_epoch(make_training_data(make_config(options)), 1) == second);
   CHECK(data.steps_per_evaluation == 14);  // 80 examples by 6
   options.update({{"architecture", "transformer"}, {"positions", "learned"}, {"longest", 9}});
-  CHECK(
-      contains(message_of([&] { make_training_data(make_config(options)); }), "a sentence takes"));
+  CHECK(contains(message_of([&] { make_training_data(make_config(options)); }),
+                 "takes 11, joined to another"));
 }
 
 TEST_CASE("warnings tell of leaks and of unknown tokens") {

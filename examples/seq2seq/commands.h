@@ -18,6 +18,7 @@ struct TrainOptions {
   std::filesystem::path out;
   bool resume = false;
 };
+// Throws Stopped at a SIGINT or SIGTERM, when everything is saved.
 void train(const TrainOptions& options);
 
 struct TranslateOptions {

@@ -51,6 +51,11 @@ bool read(const Json& json, std::string_view name, T& member) {
   return true;
 }
 
+// A given file name may be any bytes.
+std::string printed(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 Json merged(Json base, const Json& given) {
   // One limit takes the place of the other.
   if (given.contains("steps") && !given.contains("epochs")) base["epochs"] = 0;
@@ -108,6 +113,8 @@ void check_source(const Config& config) {
   require(config.train.empty() && config.dev.empty(),
           "--task {} makes its own examples: leave out --train and --dev", config.task);
   require(!config.concatenate, "--concatenate is for --train, not --task {}", config.task);
+  require(config.min_count == 1 && config.vocabulary_size == 0,
+          "--min-count and --vocabulary-size are for --train, not --task {}", config.task);
   require(config.epochs == 0, "a task has no epochs, as it draws without end: use --steps");
   require(config.source_tokens == "chars" && config.target_tokens == "chars",
           "--task {} is on chars: leave out --source-tokens and --target-tokens", config.task);
@@ -218,13 +225,15 @@ Config resumed_config(const Config& saved, const nlohmann::ordered_json& given) 
     if (std::ranges::find(changeable, name) != std::end(changeable) || base[name] == value)
       continue;
     fail("--{} {} would be another run: this one was begun with {}; leave it out or train anew",
-         name, value.dump(), base[name].dump());
+         name, printed(value), printed(base[name]));
   }
   return config_from_json(merged(base, given));
 }
 
 void check(const Config& config) {
   constexpr Index many = 1'000'000'000;
+  require_range("min-count", config.min_count, 1, many);
+  require_range("vocabulary-size", config.vocabulary_size, 0, many);
   require_range("layers", config.layers, 1, 64);
   require_range("hidden", config.hidden, 1, 65536);
   require_range("embedding", config.embedding, 1, 65536);
@@ -260,11 +269,10 @@ bool compares_sizes(const Config& config) {
 }
 
 void check_schedule(const Config& config, Index step_limit) {
-  require(
-      config.schedule != "cosine" || config.warmup < step_limit,
-      "--schedule cosine needs more steps than --warmup {}, and this run has {}: give a smaller "
-      "--warmup or more --steps or --epochs",
-      config.warmup, step_limit);
+  require(config.schedule != "cosine" || config.warmup < step_limit,
+          "--schedule cosine needs more steps than --warmup {}, and this run has {}: give more "
+          "--steps or --epochs, or a smaller --warmup to a new run",
+          config.warmup, step_limit);
 }
 
 }  // namespace regrad::seq2seq

@@ -24,6 +24,7 @@ struct Config {
   std::string train, dev;  // two TSV files
   bool concatenate = false;
   std::string source_tokens = "words", target_tokens = "words";
+  Index min_count = 1, vocabulary_size = 0;  // of either side; 0: no limit
 
   std::string architecture = "recurrent", cell = "gru";
   std::string attention = "additive", alignment = "soft", decoder = "bahdanau";
@@ -74,6 +75,10 @@ void visit_options(AnyConfig& c, Visit&& visit) {
         "what a source consists of");
   visit("target-tokens", c.target_tokens, Choices{"words", "chars", "codepoints"},
         "what a target consists of");
+  visit("min-count", c.min_count, Choices{},
+        "tokens that the training file has less often become <unk>, on either side");
+  visit("vocabulary-size", c.vocabulary_size, Choices{},
+        "the most frequent tokens of either side that do not become <unk>; 0: all");
   visit("architecture", c.architecture, Choices{"recurrent", "transformer"}, "kind of model");
   visit("cell", c.cell, Choices{"rnn", "rnn-relu", "gru", "lstm"}, "recurrent cell");
   visit("layers", c.layers, Choices{}, "layers of the encoder; of a transformer, on either side");

@@ -1,6 +1,7 @@
 #include "examples/seq2seq/decode.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "autograd/functions.h"
@@ -32,7 +33,7 @@ std::vector<Index> limits(const Translator& translator, const Lengths& source) {
 
 // [V]: added to logits, keeps out of a translation what no text contains.
 Tensor forbidden(std::size_t vocabulary, bool allow_unknown) {
-  constexpr double never = -1e30;  // finite, so that no difference of logits is a NaN
+  constexpr double never = -std::numeric_limits<double>::infinity();
   std::vector<double> shift(vocabulary, 0);
   for (const Id id : {Vocabulary::pad, Vocabulary::bos}) shift.at(id) = never;
   if (!allow_unknown) shift.at(Vocabulary::unk) = never;
@@ -131,6 +132,26 @@ void check_for(const Translator& translator, const DecodeOptions& options) {
       "--coverage-penalty needs a model that attends; this one was trained with --attention none");
 }
 
+// Learned positions have an end. A target takes one more, for <bos>. `number` is the sentence's
+// line, from 1, or 0 for the only one.
+void require_positions(const Translator& translator, std::string_view what, std::size_t number,
+                       std::size_t positions) {
+  const Config& config = translator.config;
+  if (config.positions != "learned" || static_cast<Index>(positions) <= config.longest) return;
+  fail(
+      "{}{} takes {} positions, and this model has learned {}: shorten it, or train with a larger "
+      "--longest or --positions sinusoidal",
+      what, number > 0 ? fmt::format(" {}", number) : "", positions, config.longest);
+}
+
+void require_positions(const Translator& translator, const std::vector<TextPair>& pairs) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const std::size_t line = pairs[i].line > 0 ? pairs[i].line : i + 1;
+    require_positions(translator, "the source of line", line, pairs[i].source.size());
+    require_positions(translator, "the target of line", line, pairs[i].target.size() + 1);
+  }
+}
+
 }  // namespace
 
 void check(const DecodeOptions& options) {
@@ -166,6 +187,9 @@ std::vector<std::vector<Translation>> translate_n_best(const Translator& transla
   std::vector<std::size_t> places;  // of the examples among the sources
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (sources[i].empty()) continue;
+    const bool only = sources.size() == 1;
+    require_positions(translator, only ? "the source" : "source line", only ? 0 : i + 1,
+                      sources[i].size());
     examples.push_back({translator.source.encode(sources[i]), {}});
     places.push_back(i);
   }
@@ -195,6 +219,8 @@ std::vector<Translation> translate(const Translator& translator, std::span<const
 }
 
 Translation force(const Translator& translator, const Sentence& source, const Sentence& target) {
+  require_positions(translator, "the source", 0, source.size());
+  require_positions(translator, "the target", 0, target.size() + 1);
   const std::vector<Example> examples{{translator.source.encode(source), {}}};
   const Batch batch = make_batch(examples, {0});
   const Search search = translator.model->search(batch.source, batch.source_lengths);
@@ -214,6 +240,7 @@ std::optional<Evaluation> evaluate(const Translator& translator, const std::vect
                                    const DecodeOptions& options,
                                    const std::function<bool()>& stop) {
   check_for(translator, options);
+  require_positions(translator, pairs);
   const std::vector<Example> examples = encode(pairs, translator.source, translator.target);
   Evaluation evaluation;
   evaluation.hypotheses.resize(pairs.size());

@@ -11,7 +11,7 @@ namespace {
 // A signal handler can reach nothing but a global.
 volatile std::sig_atomic_t noted = 0;
 
-void note(int) { noted = 1; }
+void note(int signal) { noted = signal; }
 
 }  // namespace
 
@@ -27,6 +27,8 @@ Interrupt::~Interrupt() {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
 }
 
-bool Interrupt::requested() { return noted != 0; }
+bool Interrupt::requested() { return signal() != 0; }
+
+int Interrupt::signal() { return noted; }
 
 }  // namespace regrad::seq2seq

@@ -52,6 +52,8 @@ class LineFile {
   int file_;
 };
 
+constexpr int deepest = 32;
+
 }  // namespace
 
 void append_line(const std::filesystem::path& path, const nlohmann::ordered_json& json) {
@@ -59,6 +61,17 @@ void append_line(const std::filesystem::path& path, const nlohmann::ordered_json
   LineFile file(path);
   file.remove_unfinished_line();
   file.write(json.dump(-1, ' ', false, Handler::replace) + "\n");
+}
+
+nlohmann::ordered_json parse_json(std::string_view text) {
+  using Json = nlohmann::ordered_json;
+  bool deep = false;
+  const auto keep = [&](int depth, Json::parse_event_t, Json&) {
+    deep = deep || depth > deepest;
+    return !deep;
+  };
+  Json json = Json::parse(text, keep, false);
+  return deep ? Json(Json::value_t::discarded) : json;
 }
 
 }  // namespace regrad::seq2seq

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -6,6 +7,7 @@
 
 #include "examples/seq2seq/command_line.h"
 #include "examples/seq2seq/config.h"
+#include "examples/seq2seq/interrupt.h"
 #include "ops/error.h"
 
 namespace {
@@ -16,13 +18,25 @@ int report(std::string message, int status) {
   return status;
 }
 
+int written(int status) {
+  return std::cout.flush() ? status : report("standard output cannot be written to", 1);
+}
+
+// A shell that runs the program in a loop stops only when it sees the signal itself.
+int end_by(int signal) {
+  const int status = written(128 + signal);
+  if (status > 128) std::raise(signal);
+  return status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
     regrad::seq2seq::run(argc, argv);
-    if (!std::cout.flush()) return report("standard output cannot be written to", 1);
-    return 0;
+    return written(0);
+  } catch (const regrad::seq2seq::Stopped& stopped) {
+    return end_by(stopped.signal);
   } catch (const regrad::seq2seq::UsageError& error) {
     return report(error.what(), 2);
   } catch (const std::bad_alloc&) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "examples/seq2seq/jsonl.h"
 #include "nn/checkpoint.h"
 #include "ops/error.h"
 
@@ -22,8 +23,8 @@ const std::string& metadata(const SafeTensors& content, const std::string& key) 
 }
 
 Json parsed(const SafeTensors& content, const std::string& key) {
-  Json json = Json::parse(metadata(content, key), nullptr, false);
-  if (json.is_discarded()) fail("the metadata `{}` is no JSON", key);
+  Json json = parse_json(metadata(content, key));
+  if (json.is_discarded()) fail("the metadata `{}` is no JSON, or nests too deeply", key);
   return json;
 }
 
@@ -99,7 +100,7 @@ Translator translator_from(const SafeTensors& content) {
   }
   const Config config = config_from_json(parsed(content, "config"));
   const Json longest = parsed(content, "longest_target");
-  if (!longest.is_number_unsigned() || longest > 10'000) {
+  if (!longest.is_number_unsigned() || longest > most_target_tokens) {
     fail("`longest_target` cannot be {}", longest.dump());
   }
   Vocabulary source = Vocabulary::from_json(parsed(content, "source_vocabulary"));

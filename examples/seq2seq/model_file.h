@@ -10,6 +10,9 @@
 
 namespace regrad::seq2seq {
 
+// No target of a training has more tokens: what a file says bounds how long decoding may go on.
+constexpr Index most_target_tokens = 1'000'000;
+
 // A model with all that it takes to use it on text.
 struct Translator {
   // With random parameters, which the configuration's seed decides.

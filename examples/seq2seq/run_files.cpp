@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "examples/seq2seq/jsonl.h"
 #include "examples/seq2seq/report.h"
 #include "ops/error.h"
 
@@ -39,10 +40,14 @@ RunFiles::RunFiles(const std::filesystem::path& where)
 
 void require_no_run(const RunFiles& files) {
   std::error_code ignored;
-  for (const auto& path : {files.last, files.model}) {
-    if (!std::filesystem::exists(path, ignored)) continue;
+  if (std::filesystem::exists(files.last, ignored)) {
     fail("--out {} holds a run already: go on with it by --resume, or choose another directory",
          files.directory.string());
+  }
+  for (const auto& path : {files.model, files.metrics, files.report}) {
+    if (!std::filesystem::exists(path, ignored)) continue;
+    fail("--out {} holds {} of an earlier run: move it away, or choose another directory",
+         files.directory.string(), path.filename().string());
   }
 }
 
@@ -77,7 +82,7 @@ std::vector<nlohmann::ordered_json> read_history(const RunFiles& files, std::int
   std::vector<nlohmann::ordered_json> history;
   std::ifstream stream(files.metrics);
   for (std::string line; std::getline(stream, line);) {
-    auto entry = nlohmann::ordered_json::parse(line, nullptr, false);
+    auto entry = parse_json(line);
     if (!entry.is_object() || !entry.contains("step")) continue;  // cut short by a kill
     if (entry["step"].is_number_integer() && entry["step"] <= step) {
       history.push_back(std::move(entry));

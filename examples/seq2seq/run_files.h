@@ -19,7 +19,7 @@ struct RunFiles {
   std::filesystem::path report;   // the same to look at
 };
 
-// For a new run. Throws Error for a directory that holds a run already.
+// For a new run. Throws Error for a directory that holds a run already, or a file of one.
 void require_no_run(const RunFiles& files);
 // Creates the directory where it is missing. Throws Error when files cannot be written there.
 void make_writable(const RunFiles& files);

@@ -20,24 +20,30 @@ struct Run {
   std::optional<SafeTensors> last;  // to resume from
 };
 
-Run new_run(const TrainOptions& options, const RunFiles& files) {
+Run new_run(const TrainOptions& options, const RunFiles& files, std::optional<RunLock>& lock) {
   const Config config = make_config(options.given);
-  require_no_run(files);
+  require_no_run(files);  // before long files are read
   TrainingData data = make_training_data(config);
   check_schedule(config, step_limit(config, data.steps_per_evaluation));
   Translator translator(config, data.source, data.target);
   translator.longest_target = data.longest_target;
+  make_writable(files);
+  lock.emplace(files);
+  require_no_run(files);  // another process may have begun one meanwhile
   return {std::move(translator), std::move(data), std::nullopt};
 }
 
-Run resumed_run(const TrainOptions& options, const RunFiles& files) {
+Run resumed_run(const TrainOptions& options, const RunFiles& files, std::optional<RunLock>& lock) {
   if (!std::filesystem::exists(files.last)) {
     fail("--resume: there is no run in {}, as it has no {}", files.directory.string(),
          files.last.filename().string());
   }
+  make_writable(files);
+  lock.emplace(files);
   Translator translator = load_translator(files.last);
   translator.config = resumed_config(translator.config, options.given);
   TrainingData data = make_training_data(translator.config);
+  check_schedule(translator.config, step_limit(translator.config, data.steps_per_evaluation));
   return {std::move(translator), std::move(data), load_safetensors(files.last)};
 }
 
@@ -52,9 +58,20 @@ void introduce(const Run& run, Progress& progress) {
                   config.threads == 1 ? "1 thread" : fmt::format("{} threads", config.threads)));
 }
 
+// As the command line takes it, whatever the value begins with.
+std::string option(std::string_view name, const std::string& value) {
+  return fmt::format("--{}{}{}", name, value.starts_with('-') ? '=' : ' ', shell_quoted(value));
+}
+
 std::string command(const TrainOptions& options, std::string_view name, const RunFiles& files) {
-  return fmt::format("{} {} --model {}", shell_quoted(options.program), name,
-                     shell_quoted(files.model.string()));
+  return fmt::format("{} {} {}", shell_quoted(options.program), name,
+                     option("model", files.model.string()));
+}
+
+// Some shells' echo reads options and backslashes.
+std::string echo(const std::string& line) {
+  const bool plain = !line.starts_with('-') && line.find('\\') == line.npos;
+  return (plain ? "echo " : "printf '%s\\n' ") + shell_quoted(line);
 }
 
 void print_files(const RunFiles& files) {
@@ -76,7 +93,7 @@ const Sentence& sample_of(const TrainingData& data) {
 void print_next(const TrainOptions& options, const RunFiles& files, const Translator& best,
                 const TrainingData& data) {
   const Sentence& source = sample_of(data);
-  const std::string line = shell_quoted(join(source, tokens_named(best.config.source_tokens)));
+  const std::string line = join(source, tokens_named(best.config.source_tokens));
   if (is_terminal(Stream::out)) {
     const Translation translation = translate(best, {&source, 1}).front();
     if (translation.weights.rank() == 2) {
@@ -84,11 +101,12 @@ void print_next(const TrainOptions& options, const RunFiles& files, const Transl
                                    terminal_columns(Stream::out)));
     }
   }
-  const std::string judged = best.config.task.empty() ? "--data " + shell_quoted(best.config.dev)
-                                                      : "--task " + best.config.task;
-  fmt::print("\nWhat to do next:\n  echo {} | {}\n  {} {}\n  {} {}\n", line,
+  const std::string judged =
+      best.config.task.empty() ? option("data", best.config.dev) : option("task", best.config.task);
+  fmt::print("\nWhat to do next:\n  {} | {}\n  {} {}\n  {} {}{}\n", echo(line),
              command(options, "translate", files), command(options, "evaluate", files), judged,
-             command(options, "attend", files), line);
+             command(options, "attend", files), line.starts_with('-') ? "-- " : "",
+             shell_quoted(line));
 }
 
 void conclude(const TrainOptions& options, const RunFiles& files, const TrainingData& data,
@@ -100,8 +118,8 @@ void conclude(const TrainOptions& options, const RunFiles& files, const Training
   }
   if (trainer.end().empty()) {
     write_report(files, trainer, std::nullopt);
-    fmt::print("stopped at step {}; to go on:\n  {} train --resume --out {}\n", state.step,
-               shell_quoted(options.program), shell_quoted(files.directory.string()));
+    fmt::print("stopped at step {}; to go on:\n  {} train --resume {}\n", state.step,
+               shell_quoted(options.program), option("out", files.directory.string()));
     return;
   }
   const Translator best = load_translator(files.model);
@@ -114,9 +132,8 @@ void conclude(const TrainOptions& options, const RunFiles& files, const Training
 
 void train(const TrainOptions& options) {
   const RunFiles files(options.out);
-  Run run = options.resume ? resumed_run(options, files) : new_run(options, files);
-  make_writable(files);
-  const RunLock lock(files);
+  std::optional<RunLock> lock;
+  Run run = options.resume ? resumed_run(options, files, lock) : new_run(options, files, lock);
   std::optional<Interrupt> interrupt(std::in_place);
   Progress progress(std::cerr, terminal_columns(Stream::err));
   introduce(run, progress);
@@ -127,6 +144,7 @@ void train(const TrainOptions& options) {
   progress.say(trainer.end().empty() ? "stopped, everything is saved"
                                      : "end of training: " + trainer.end());
   conclude(options, files, run.data, trainer);
+  if (trainer.end().empty()) throw Stopped{Interrupt::signal()};
 }
 
 }  // namespace regrad::seq2seq

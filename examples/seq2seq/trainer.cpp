@@ -1,5 +1,6 @@
 #include "examples/seq2seq/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <utility>
@@ -17,8 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double max_gradient_norm = 1;
-constexpr double seconds_between_saves = 10;  // a save waits for the disk
-constexpr std::uint64_t dropout_stream = 3;   // of the seed
+constexpr double save_share = 0.05;          // of the time, at most: a save waits for the disk
+constexpr std::uint64_t dropout_stream = 3;  // of the seed
 constexpr const char* training_key = "training";
 
 class Stopwatch {
@@ -50,7 +51,7 @@ Indices share(const Indices& indices, Index part, Index parts) {
 }  // namespace
 
 Trainer::Trainer(Translator& translator, TrainingData& data, const RunFiles& files,
-                 Progress& progress)
+                 Progress& progress, double seconds_between_saves)
     : translator_(translator),
       data_(data),
       files_(files),
@@ -59,7 +60,8 @@ Trainer::Trainer(Translator& translator, TrainingData& data, const RunFiles& fil
       optimizer_(make_optimizer(*translator.model, translator.config)),
       reinforce_(static_cast<std::size_t>(workers_.count()),
                  Reinforce({.entropy_weight = translator.config.entropy})),
-      average_(*translator.model, translator.config.average) {}
+      average_(*translator.model, translator.config.average),
+      seconds_between_saves_(seconds_between_saves) {}
 
 Gradients Trainer::part_gradients(const Selection& selection, Index part, double labels,
                                   double& loss) {
@@ -120,8 +122,7 @@ double Trainer::step() {
   state_.tokens += labels;
   const double seconds = watch.seconds();
   state_.seconds += seconds;
-  timed_seconds_ += seconds;
-  timed_tokens_ += labels;
+  state_.step_seconds += seconds;
   return loss;
 }
 
@@ -136,6 +137,7 @@ void Trainer::run(const std::function<bool()>& stop) {
     } else {
       break;
     }
+    if (std::chrono::steady_clock::now() >= next_save_) save_last();
   }
   if (state_.best_step == 0) save_safetensors(files_.model, to_safetensors(translator_));
   save_last();
@@ -147,19 +149,21 @@ std::string Trainer::end() const {
 
 void Trainer::evaluate(const std::function<bool()>& stop) {
   const Stopwatch watch;
+  bool best = false;
   average_.push();
   {
     const ParameterAverage::Applied averaged(average_);
     const auto evaluation = seq2seq::evaluate(translator_, data_.dev, {}, stop);
     state_.seconds += watch.seconds();
     if (!evaluation) return average_.pop();
-    record(evaluation->metrics.overall());
+    best = record(evaluation->metrics.overall());
   }
-  if (state_.seconds - saved_seconds_ > seconds_between_saves) save_last();
+  // A resume with other threads or patience must know of this model, lest a worse one replace it.
+  if (best) save_last();
 }
 
 // The model first: should the program be killed in between, the evaluation is done again.
-void Trainer::record(const Scores& scores) {
+bool Trainer::record(const Scores& scores) {
   dev_ = scores;
   const bool best = state_.judge(scores, translator_.config.patience);
   if (best) save_safetensors(files_.model, to_safetensors(translator_));
@@ -177,12 +181,12 @@ void Trainer::record(const Scores& scores) {
   progress_.evaluation(now, best);
   state_.loss = 0;
   state_.tokens = 0;
-  timed_seconds_ = 0;
-  timed_tokens_ = 0;
+  state_.step_seconds = 0;
+  return best;
 }
 
 void Trainer::save_last() {
-  saved_seconds_ = state_.seconds;
+  const Stopwatch watch;
   SafeTensors content = to_safetensors(translator_);
   save_optimizer(*optimizer_, content);
   average_.save(content);
@@ -192,12 +196,16 @@ void Trainer::save_last() {
   }
   content.metadata[training_key] = training.dump();
   save_safetensors(files_.last, content);
+  const std::chrono::duration<double> pause(
+      std::max(seconds_between_saves_, watch.seconds() / save_share));
+  next_save_ = std::chrono::steady_clock::now() +
+               std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause);
 }
 
 void Trainer::resume(const SafeTensors& last) {
   const auto entry = last.metadata.find(training_key);
   if (entry == last.metadata.end()) fail("the metadata has no `{}`", training_key);
-  const Json training = Json::parse(entry->second, nullptr, false);
+  const Json training = parse_json(entry->second);
   if (!training.is_object() || !training.contains("state") || !training.contains("fingerprint")) {
     fail("the metadata `{}` is not what this program writes", training_key);
   }
@@ -215,11 +223,23 @@ void Trainer::resume(const SafeTensors& last) {
   state_ = state_from_json(training["state"]);
   load_optimizer(*optimizer_, last);
   average_.load(last);
+  // Of the last step, for an evaluation that comes before the next.
+  TrainingState before = state_;
+  before.step = std::max<Index>(state_.step - 1, 0);
+  optimizer_->set_learning_rate(
+      learning_rate(before, translator_.config, data_.steps_per_evaluation));
   for (std::size_t i = 0; i < reinforce_.size() && i < baselines.size(); ++i) {
     reinforce_[i].set_baseline(baselines[i]);
   }
+  if (state_.best_step > 0 && !std::filesystem::exists(files_.model)) {
+    progress_.say(
+        fmt::format("warning: {}, the best model so far, is gone: the next evaluation's "
+                    "will take its place",
+                    files_.model.string()));
+    state_.best_step = 0;
+  }
   first_step_ = state_.step;
-  first_seconds_ = saved_seconds_ = state_.seconds;
+  first_seconds_ = state_.seconds;
   history_ = read_history(files_, state_.evaluated_step);
   rewrite_history(files_, history_);
 }
@@ -231,8 +251,8 @@ Moment Trainer::moment() const {
   moment.step_limit = step_limit(config, data_.steps_per_evaluation);
   if (config.task.empty()) moment.epoch = 1 + (state_.step - 1) / data_.steps_per_evaluation;
   if (state_.tokens > 0) moment.loss = state_.loss / static_cast<double>(state_.tokens);
-  if (timed_seconds_ > 0) {
-    moment.tokens_per_second = static_cast<double>(timed_tokens_) / timed_seconds_;
+  if (state_.step_seconds > 0) {
+    moment.tokens_per_second = static_cast<double>(state_.tokens) / state_.step_seconds;
   }
   moment.seconds = state_.seconds;
   if (moment.step_limit > 0 && state_.step > first_step_) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,11 +24,13 @@ namespace regrad::seq2seq {
 // anywhere and resumed gives the same bits as one that was not.
 class Trainer {
  public:
-  // The arguments must outlive the trainer.
-  Trainer(Translator& translator, TrainingData& data, const RunFiles& files, Progress& progress);
+  // The arguments must outlive the trainer. It saves where it stands whenever so many seconds have
+  // gone by, and more where saving takes long.
+  Trainer(Translator& translator, TrainingData& data, const RunFiles& files, Progress& progress,
+          double seconds_between_saves = 10);
 
-  // Goes on where `last` was saved; its parameters are the translator's already. Throws Error when
-  // it was trained on other data.
+  // Goes on where `last` was saved; its parameters are the translator's already. Where the best
+  // model is gone, it is looked for anew. Throws Error when it was trained on other data.
   void resume(const SafeTensors& last);
 
   // Until the end of the plan, or until `stop`, asked after each step, says yes. All is saved.
@@ -48,7 +51,7 @@ class Trainer {
   Gradients share_gradients(const Selection& selection, Index share, Reinforce& reinforce,
                             double labels, double& loss) const;
   void evaluate(const std::function<bool()>& stop);
-  void record(const Scores& scores);
+  bool record(const Scores& scores);
   void save_last();
   Moment moment() const;
 
@@ -63,11 +66,11 @@ class Trainer {
   TrainingState state_;
   std::vector<nlohmann::ordered_json> history_;
   std::optional<Scores> dev_;  // of the last evaluation
-  double saved_seconds_ = 0;   // the state's, when it was saved
 
-  // For speed and time left: of this process, since the last evaluation.
-  double timed_seconds_ = 0;
-  Index timed_tokens_ = 0;
+  double seconds_between_saves_;
+  std::chrono::steady_clock::time_point next_save_;
+
+  // For the time left: where this process began.
   Index first_step_ = 0;
   double first_seconds_ = 0;
 };

@@ -5,7 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "examples/seq2seq/model_file.h"
 #include "examples/seq2seq/task.h"
+#include "examples/seq2seq/unicode.h"
 
 namespace regrad::seq2seq {
 namespace {
@@ -49,20 +51,44 @@ Index longest_target(const std::vector<TextPair>& pairs) {
   return static_cast<Index>(longest);
 }
 
+// The configuration, which names the files, is saved as JSON.
+void require_name(std::string_view option, std::string_view file) {
+  for (std::string_view rest = file; !rest.empty();) {
+    if (take_code_point(rest).value >= 0) continue;
+    throw UsageError(
+        fmt::format("--{} {}: the name is not UTF-8, so that it cannot be saved with the model: "
+                    "rename the file, or make a link to it",
+                    option, without_controls(file)));
+  }
+}
+
+// What cannot be saved with the model must not be learned.
+void require_target_lengths(const std::string& file, const std::vector<TextPair>& pairs) {
+  for (const TextPair& pair : pairs) {
+    if (static_cast<Index>(pair.target.size()) <= most_target_tokens) continue;
+    fail("{}: line {}: a target of {} tokens; there can be {}: split the line", file, pair.line,
+         pair.target.size(), most_target_tokens);
+  }
+}
+
 // A target is one token longer where the decoder reads it, with <bos>.
-void require_positions(const Config& config, const std::vector<TextPair>& pairs,
-                       bool joined = false) {
+void require_positions(const Config& config, const std::string& file,
+                       const std::vector<TextPair>& pairs, bool joined = false) {
   if (config.positions != "learned") return;
-  std::size_t longest = 0;
+  std::size_t longest = 0, line = 0;
   for (const TextPair& pair : pairs) {
     const std::size_t source = pair.source.size(), target = pair.target.size() + 1;
-    longest = std::max({longest, joined ? 2 * source + 1 : source, joined ? 2 * target : target});
+    const std::size_t both =
+        std::max(joined ? 2 * source + 1 : source, joined ? 2 * target : target);
+    if (both > longest) line = pair.line;
+    longest = std::max(longest, both);
   }
   if (static_cast<Index>(longest) <= config.longest) return;
-  throw UsageError(
-      fmt::format("--positions learned has --longest {} positions, and a sentence takes {}: give a "
-                  "larger --longest or use --positions sinusoidal",
-                  config.longest, longest));
+  throw UsageError(fmt::format(
+      "--positions learned has --longest {} positions, and {} takes {}{}: give a "
+      "larger --longest or use --positions sinusoidal",
+      config.longest, file.empty() ? "a word of the task" : fmt::format("{}: line {}", file, line),
+      longest, joined ? ", joined to another" : ""));
 }
 
 Index count_unknown(const std::vector<TextPair>& pairs, Sentence TextPair::*side,
@@ -73,6 +99,20 @@ Index count_unknown(const std::vector<TextPair>& pairs, Sentence TextPair::*side
         pair.*side, [&](const std::string& token) { return !vocabulary.contains(token); });
   }
   return unknown;
+}
+
+Vocabulary vocabulary_of(const Config& config, const std::vector<TextPair>& train,
+                         Sentence TextPair::*side) {
+  Vocabulary vocabulary =
+      Vocabulary::build(train, side,
+                        {.min_count = static_cast<std::size_t>(config.min_count),
+                         .max_size = static_cast<std::size_t>(config.vocabulary_size)});
+  if (vocabulary.size() == Vocabulary::specials) {
+    throw UsageError(fmt::format("--min-count {}: no {} token of {} is there so often: lower it",
+                                 config.min_count, side == &TextPair::source ? "source" : "target",
+                                 config.train));
+  }
+  return vocabulary;
 }
 
 std::vector<std::string> warnings_for(const std::vector<TextPair>& train,
@@ -86,13 +126,13 @@ std::vector<std::string> warnings_for(const std::vector<TextPair>& train,
   const Index unknown_source = count_unknown(data.dev, &TextPair::source, data.source);
   if (unknown_source > 0) {
     warnings.push_back(
-        fmt::format("{} source tokens of dev are not in the training file: they are read as <unk>",
+        fmt::format("{} source tokens of dev are not in the vocabulary: they are read as <unk>",
                     unknown_source));
   }
   const Index unknown_target = count_unknown(data.dev, &TextPair::target, data.target);
   if (unknown_target > 0) {
     warnings.push_back(
-        fmt::format("{} target tokens of dev are not in the training file: they cannot be produced",
+        fmt::format("{} target tokens of dev are not in the vocabulary: they cannot be produced",
                     unknown_target));
   }
   return warnings;
@@ -134,15 +174,18 @@ class FileSelector {
 };
 
 TrainingData from_files(const Config& config) {
+  require_name("train", config.train);
+  require_name("dev", config.dev);
   const Tokens source_kind = tokens_named(config.source_tokens);
   const Tokens target_kind = tokens_named(config.target_tokens);
   const std::vector<TextPair> train = read_tsv(config.train, source_kind, target_kind);
   TrainingData data;
   data.dev = read_tsv(config.dev, source_kind, target_kind);
-  require_positions(config, train, config.concatenate);
-  require_positions(config, data.dev);
-  data.source = Vocabulary::build(train, &TextPair::source);
-  data.target = Vocabulary::build(train, &TextPair::target);
+  require_target_lengths(config.train, train);
+  require_positions(config, config.train, train, config.concatenate);
+  require_positions(config, config.dev, data.dev);
+  data.source = vocabulary_of(config, train, &TextPair::source);
+  data.target = vocabulary_of(config, train, &TextPair::target);
   data.longest_target = longest_target(train);
   data.warnings = warnings_for(train, data);
   Fingerprint fingerprint;
@@ -162,7 +205,7 @@ TrainingData from_task(const Config& config) {
   data.source = Vocabulary(task.source_tokens());
   data.target = Vocabulary(task.target_tokens());
   data.dev = task.dev();
-  require_positions(config, data.dev);
+  require_positions(config, "", data.dev);
   data.longest_target = longest_target(data.dev);
   data.steps_per_evaluation = task_steps_per_evaluation;
   const auto drawn = std::make_shared<std::vector<Example>>();

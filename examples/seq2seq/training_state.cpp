@@ -19,6 +19,7 @@ void visit_members(State& state, Visit&& visit) {
   visit("step", state.step);
   visit("loss", state.loss);
   visit("tokens", state.tokens);
+  visit("step_seconds", state.step_seconds);
   visit("evaluated_step", state.evaluated_step);
   visit("best_step", state.best_step);
   visit("best_exact_match", state.best_exact_match);
@@ -93,6 +94,8 @@ nlohmann::ordered_json to_json(const TrainingState& state) {
 TrainingState state_from_json(const nlohmann::ordered_json& json) {
   TrainingState state;
   visit_members(state, [&]<class T>(const char* name, T& member) {
+    const bool newer = std::string_view(name) == "step_seconds";  // older files do not have it
+    if (newer && json.is_object() && !json.contains(name)) return;
     const bool found =
         json.is_object() && json.contains(name) &&
         (std::is_floating_point_v<T> ? json[name].is_number() : json[name].is_number_integer());

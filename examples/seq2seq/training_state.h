@@ -18,6 +18,7 @@ struct TrainingState {
   // Since the last evaluation.
   double loss = 0;  // sum over steps of loss · tokens
   Index tokens = 0;
+  double step_seconds = 0;  // spent on steps alone
 
   Index evaluated_step = 0;  // of the last evaluation; 0: none yet
   Index best_step = 0;       // of the best evaluation; 0: none yet
