@@ -3,6 +3,36 @@
 using namespace regrad;
 using namespace regrad::testing;
 
+TEST_CASE("numbers are decimal") {
+  const Workshop shop;
+  REQUIRE(
+      shop.run(shop.tiny("run", {"--steps", "010", "--dropout", "00.5", "--seed", "09"})).status ==
+      0);
+  const std::string last = shop.path("run") + "/last.safetensors";
+  CHECK(saved_step(last) == 10);
+  const Json config = Json::parse(load_safetensors(last).metadata.at("config"));
+  CHECK(config["dropout"] == 0.5);
+  CHECK(config["seed"] == 9);
+  const auto require_refused = [&](const std::string& option, const std::string& value,
+                                   const std::string& kind) {
+    require_error(shop.run(shop.tiny("other", {option, value})), 2,
+                  option + ": `" + value + "` is no " + kind);
+  };
+  for (const char* steps : {"0x10", "many", "", "1.5", "5 ", "99999999999999999999"}) {
+    require_refused("--steps", steps, "whole number of up to 18 decimal digits");
+  }
+  for (const char* rate : {"0x1p-3", "nan", "inf", "1e999", "1,5", ""}) {
+    require_refused("--learning-rate", rate, "decimal number below 1e308, such as 0.5 or 1e-3");
+  }
+  require_refused("--seed", "0x10", "whole number from 0 to 18446744073709551615");
+  for (const char* option : {"--beam", "--n-best", "--top-k"}) {
+    require_error(shop.run({"translate", "--model", "m", option, "0x2"}), 2, option);
+  }
+  for (const char* option : {"--length-penalty", "--coverage-penalty", "--temperature"}) {
+    require_error(shop.run({"translate", "--model", "m", option, "0x2"}), 2, option);
+  }
+}
+
 TEST_CASE("standard input that cannot be read is not an empty one") {
   const Workshop shop;
   const std::string model = shop.trained_model();
