@@ -33,6 +33,24 @@ TEST_CASE("numbers are decimal") {
   }
 }
 
+TEST_CASE("options that would have no effect are refused, even with their defaults") {
+  const Workshop shop;
+  for (const char* option : {"--seed", "--temperature", "--top-k", "--top-p"}) {
+    const Result result = shop.run({"translate", "--model", "m", option, "1"});
+    require_error(result, 2, option);
+    CHECK(contains(result.err, "--sample"));
+  }
+  for (const Arguments& option :
+       {Arguments{"--beam", "1"}, Arguments{"--length-penalty", "0.6"},
+        Arguments{"--coverage-penalty", "0"}, Arguments{"--replace-unknown"}}) {
+    Arguments arguments{"attend", "--model", "m", "ab", "--target", "ba"};
+    arguments.insert(arguments.end(), option.begin(), option.end());
+    const Result result = shop.run(arguments);
+    require_error(result, 2, "--target");
+    CHECK(contains(result.err, option.front()));
+  }
+}
+
 TEST_CASE("standard input that cannot be read is not an empty one") {
   const Workshop shop;
   const std::string model = shop.trained_model();

@@ -131,15 +131,15 @@ CLI::Option* add_model(CLI::App& command, std::filesystem::path& model) {
       ->type_name("FILE");
 }
 
-void add_decoding(CLI::App& command, DecodeOptions& options) {
-  add_number(command, "--beam", options.beam,
-             "hypotheses that a search keeps; 1, the default: greedily");
-  add_number(command, "--length-penalty", options.length_penalty,
-             "of the beam, 0.6 by default; 0: none");
-  add_number(command, "--coverage-penalty", options.coverage_penalty,
-             "of the beam, for source tokens that nothing looked at; 0: none");
-  command.add_flag("--replace-unknown", options.replace_unknown,
-                   "an unknown word by the source word that it looked at most");
+std::vector<CLI::Option*> add_decoding(CLI::App& command, DecodeOptions& options) {
+  return {add_number(command, "--beam", options.beam,
+                     "hypotheses that a search keeps; 1, the default: greedily"),
+          add_number(command, "--length-penalty", options.length_penalty,
+                     "of the beam, 0.6 by default; 0: none"),
+          add_number(command, "--coverage-penalty", options.coverage_penalty,
+                     "of the beam, for source tokens that nothing looked at; 0: none"),
+          command.add_flag("--replace-unknown", options.replace_unknown,
+                           "an unknown word by the source word that it looked at most")};
 }
 
 void add_translate(CLI::App& app, TranslateOptions& options) {
@@ -149,13 +149,16 @@ void add_translate(CLI::App& app, TranslateOptions& options) {
   DecodeOptions& decoding = options.decoding;
   add_number(*command, "--n-best", decoding.n_best,
              "so many lines for each source: rank, score and translation between tabs");
-  command->add_flag("--sample", decoding.sample, "draw a translation");
-  add_number(*command, "--temperature", decoding.temperature,
-             "sample: below 1 the likely gets likelier");
-  add_number(*command, "--top-k", decoding.top_k, "sample: of so many tokens; 0: of all");
-  add_number(*command, "--top-p", decoding.top_p,
-             "sample: of the likeliest tokens that make up this probability");
-  add_number(*command, "--seed", decoding.seed, "sample: of the random numbers");
+  CLI::Option* sample = command->add_flag("--sample", decoding.sample, "draw a translation");
+  for (CLI::Option* of_sample :
+       {add_number(*command, "--temperature", decoding.temperature,
+                   "sample: below 1 the likely gets likelier"),
+        add_number(*command, "--top-k", decoding.top_k, "sample: of so many tokens; 0: of all"),
+        add_number(*command, "--top-p", decoding.top_p,
+                   "sample: of the likeliest tokens that make up this probability"),
+        add_number(*command, "--seed", decoding.seed, "sample: of the random numbers")}) {
+    of_sample->needs(sample);
+  }
   command->callback([&options] { translate(options); });
 }
 
@@ -175,9 +178,11 @@ void add_attend(CLI::App& app, AttendOptions& options) {
   CLI::App* command = app.add_subcommand("attend", "Show where a translation looks in its source");
   add_model(*command, options.model);
   command->add_option("line", options.line, "a source line")->required()->type_name("LINE");
-  command->add_option("--target", options.target, "show this translation, not the model's own")
-      ->type_name("LINE");
-  add_decoding(*command, options.decoding);
+  CLI::Option* target =
+      command->add_option("--target", options.target, "show this translation, not the model's own")
+          ->type_name("LINE");
+  // Nothing is searched for then.
+  for (CLI::Option* option : add_decoding(*command, options.decoding)) target->excludes(option);
   command->callback([&options] { attend(options); });
 }
 
