@@ -33,6 +33,14 @@ TEST_CASE("numbers are decimal") {
   }
 }
 
+TEST_CASE("an unknown option is named before one that is missing or wrong") {
+  const Workshop shop;
+  require_error(shop.run({"train", "--foo"}), 2, "train: `--foo` is not known; there is");
+  require_error(shop.run({"translate", "--modell", "m"}), 2, "`--modell m` is not known");
+  require_error(shop.run({"train", "--hiden", "5", "--steps", "many", "--out", "o"}), 2,
+                "`--hiden 5` is not known");
+}
+
 TEST_CASE("options that would have no effect are refused, even with their defaults") {
   const Workshop shop;
   for (const char* option : {"--seed", "--temperature", "--top-k", "--top-p"}) {
@@ -49,6 +57,8 @@ TEST_CASE("options that would have no effect are refused, even with their defaul
     require_error(result, 2, "--target");
     CHECK(contains(result.err, option.front()));
   }
+  require_error(shop.run(shop.tiny("run", {"--architecture", "transformer", "--window", "3"})), 2,
+                "--window is for --architecture recurrent");
 }
 
 TEST_CASE("standard input that cannot be read is not an empty one") {

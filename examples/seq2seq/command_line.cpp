@@ -207,12 +207,13 @@ std::vector<std::string> option_names(const CLI::App& command) {
         first.empty() ? "no command was given" : fmt::format("`{}` is no command", first)));
   }
   const CLI::App& command = *chosen.front();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) {
+  // An unknown option comes before one that is missing or wrong, which it may have been meant for.
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (unknown.empty()) {
     throw UsageError(fmt::format("{}: {}", command.get_name(), error.what()));
   }
   throw UsageError(fmt::format("{}: `{}` is not known; there is {}", command.get_name(),
-                               fmt::join(app.remaining(true), " "),
-                               fmt::join(option_names(command), ", ")));
+                               fmt::join(unknown, " "), fmt::join(option_names(command), ", ")));
 }
 
 }  // namespace
