@@ -69,3 +69,30 @@ TEST_CASE("standard input that cannot be read is not an empty one") {
   require_error(Process(streams, {"translate", "--model", model}).wait(), 1,
                 "standard input: reading failed after line 0: Is a directory");
 }
+
+TEST_CASE("references that the model cannot produce are counted, and what they cost") {
+  const Workshop shop;
+  const std::string model = shop.trained_model();
+  const auto evaluate = [&](const std::string& lines, const Arguments& more = {}) {
+    write(shop.folder / "test.tsv", lines);
+    Arguments arguments{"evaluate", "--model", model, "--data", shop.path("test.tsv"), "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Result result = shop.run(arguments);
+    CHECK(result.status == 0);
+    CHECK(Json::parse(result.out)["exact_match"].is_number());
+    return result.err;
+  };
+  const std::string lines = "ab\tba\nab\txby\nab\ta\nba\tx\n";
+  CHECK(evaluate(lines) ==
+        "seq2seq: warning: 3 reference tokens are unknown to the model, which cannot produce them "
+        "(first: x of " +
+            shop.path("test.tsv") + ": line 2): at most 2 of 4 examples can match exactly\n");
+  CHECK(evaluate("ab\tba\n").empty());
+  // These may come from the source.
+  CHECK(
+      contains(evaluate("xa\tax\nab\tx\n", {"--replace-unknown"}),
+               "1 reference token is unknown to the model, which cannot produce it (first: x of " +
+                   shop.path("test.tsv") + ": line 2): at most 1 of 2"));
+  CHECK(contains(shop.run({"evaluate", "--model", model, "--task", "copy"}).err,
+                 "reference tokens are unknown to the model, which cannot produce them (first: "));
+}
