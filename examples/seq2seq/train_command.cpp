@@ -118,7 +118,7 @@ void train(const TrainOptions& options) {
   make_writable(files);
   const RunLock lock(files);
   std::optional<Interrupt> interrupt(std::in_place);
-  Progress progress(std::cerr, terminal_columns(Stream::err));
+  Progress progress(std::cerr, redraw_columns(Stream::err));
   introduce(run, progress);
   Trainer trainer(run.translator, run.data, files, progress);
   if (run.last) trainer.resume(*std::exchange(run.last, std::nullopt));
