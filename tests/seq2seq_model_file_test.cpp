@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -241,6 +242,19 @@ TEST_CASE("options of decoding that cannot be are usage errors") {
   CHECK(contains(message({.sample = true, .top_p = 0}), "--top-p must"));
   CHECK(contains(message({.length_penalty = 1}), "a --beam above 1"));
   CHECK(contains(message({.top_k = 3}), "for --sample"));
+}
+
+TEST_CASE("equal lines are drawn differently, one by one as all at once") {
+  const Translator translator = tiny_translator();
+  const std::vector<Sentence> sources(6, Sentence{"x", "y"});
+  const auto together = translate(translator, sources, {.sample = true, .seed = 3});
+  std::set<Sentence> different;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const DecodeOptions options{.sample = true, .seed = 3, .before = i};
+    CHECK(translate(translator, {&sources[i], 1}, options).front().tokens == together[i].tokens);
+    different.insert(together[i].tokens);
+  }
+  CHECK(different.size() > 1);
 }
 
 TEST_CASE("a model that PyTorch trained and saved gives PyTorch's translations") {

@@ -69,3 +69,26 @@ TEST_CASE("a line is drawn again only on a terminal that can do so") {
   ::close(screen);
   CHECK(columns == std::vector<std::size_t>{80, 0, 0});
 }
+
+TEST_CASE("lines typed one by one are drawn as a file of them") {
+  const Workshop shop;
+  const std::string model = shop.trained_model();
+  const Arguments draw{"translate", "--model", model, "--sample", "--temperature", "3"};
+  const std::string lines = "abab\nabab\n\nabab\nabab\nabab\nabab\n";
+  const Result from_file = shop.run(draw, lines);
+  REQUIRE(from_file.status == 0);
+  std::istringstream stream(from_file.out);
+  std::set<std::string> different;
+  for (std::string line; std::getline(stream, line);) different.insert(line);
+  CHECK(different.size() > 2);
+
+  const Terminal terminal;
+  std::filesystem::create_directory(shop.folder / "streams");
+  std::filesystem::create_symlink(terminal.path, shop.folder / "streams" / "stdin");
+  const Process process(shop.folder / "streams", draw);
+  terminal.type(lines + "\x04");
+  const Result typed = process.wait();
+  CAPTURE(typed.err);
+  CHECK(typed.status == 0);
+  CHECK(typed.out == from_file.out);
+}

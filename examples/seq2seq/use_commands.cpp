@@ -137,15 +137,17 @@ void translate(const TranslateOptions& options) {
   const Tokens source_kind = tokens_named(translator.config.source_tokens);
   const Tokens target_kind = tokens_named(translator.config.target_tokens);
   LineReader reader(std::cin, "standard input");
+  DecodeOptions decoding = options.decoding;
   for (;;) {
     const std::vector<Sentence> sources = next_lines(reader, source_kind, is_terminal(Stream::in));
     if (sources.empty()) break;
-    const auto translations = translate_n_best(translator, sources, options.decoding);
+    const auto translations = translate_n_best(translator, sources, decoding);
     std::vector<Translation> best;
     for (const std::vector<Translation>& ranked : translations) {
       best.push_back(ranked.front());
-      write_translations(ranked, target_kind, options.decoding.n_best > 1);
+      write_translations(ranked, target_kind, decoding.n_best > 1);
     }
+    decoding.before += sources.size();
     std::cout.flush();
     warn_of_unknown(translator, sources);
     warn_of_unfinished(best);
