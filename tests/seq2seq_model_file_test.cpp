@@ -61,12 +61,15 @@ TEST_CASE("one file is enough to translate as before") {
 
 TEST_CASE("models of the rarer options are saved and loaded") {
   const nlohmann::ordered_json all[] = {
-      {{"variational-dropout", true}, {"weight-dropout", 0.2}, {"learned-initial", true}},
+      {{"variational-dropout", true},
+       {"weight-dropout", 0.2},
+       {"learned-initial", true},
+       {"embedding", 4}},
       {{"architecture", "transformer"}, {"positions", "learned"}, {"longest", 5}},
       {{"architecture", "transformer"}, {"norm", "post"}}};
   for (nlohmann::ordered_json given : all) {
     CAPTURE(given.dump());
-    given.update({{"train", "a"}, {"dev", "b"}, {"hidden", 8}, {"embedding", 4}});
+    given.update({{"train", "a"}, {"dev", "b"}, {"hidden", 8}});
     Translator translator(make_config(given), Vocabulary({"x", "y"}), Vocabulary({"u", "w"}));
     translator.longest_target = 3;
     const SafeTensors content = to_safetensors(translator);
