@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include "tests/seq2seq_process.h"
 
 using namespace regrad;
@@ -95,4 +97,29 @@ TEST_CASE("references that the model cannot produce are counted, and what they c
                    shop.path("test.tsv") + ": line 2): at most 1 of 2"));
   CHECK(contains(shop.run({"evaluate", "--model", model, "--task", "copy"}).err,
                  "reference tokens are unknown to the model, which cannot produce them (first: "));
+}
+
+TEST_CASE("what the system refuses is told with the file and the mend") {
+  const Workshop shop;
+  const Result resumed = shop.run({"train", "--resume", "--out", shop.path(std::string(300, 'x'))});
+  require_error(resumed, 1, "x/last.safetensors: cannot be reached: File name too long; check");
+  CHECK_FALSE(contains(resumed.err, "filesystem error"));
+}
+
+TEST_CASE("a model that memory does not hold is told with the mend") {
+  const Workshop shop;
+  const auto in_little_memory = [&](const Arguments& arguments) {
+    ::rlimit before{};
+    ::getrlimit(RLIMIT_AS, &before);
+    const ::rlimit little{::rlim_t{4} << 30, before.rlim_max};
+    ::setrlimit(RLIMIT_AS, &little);
+    const Process process(shop.folder / "", arguments);
+    ::setrlimit(RLIMIT_AS, &before);
+    return process.wait();
+  };
+  if (in_little_memory({"--help"}).status != 0) return;  // as with a sanitizer
+  const Result result =
+      in_little_memory({"train", "--task", "copy", "--hidden", "65536", "--out", shop.path("run")});
+  require_error(result, 1, "out of memory");
+  CHECK(contains(result.err, "smaller"));
 }

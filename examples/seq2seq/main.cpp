@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <string>
@@ -26,7 +27,14 @@ int main(int argc, char** argv) {
   } catch (const regrad::seq2seq::UsageError& error) {
     return report(error.what(), 2);
   } catch (const std::bad_alloc&) {
-    return report("there is not enough memory", 1);
+    return report(
+        "out of memory: train a smaller model or with a smaller --batch; translate with a "
+        "smaller --beam or shorter lines",
+        1);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(error.path1().string() + ": cannot be reached: " + error.code().message() +
+                      "; check its name and who may read it",
+                  1);
   } catch (const std::exception& error) {
     return report(error.what(), 1);
   }
