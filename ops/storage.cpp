@@ -118,7 +118,8 @@ void allow(Header* block, std::size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(data_
 void forbid(Header* block) { ASAN_POISON_MEMORY_REGION(data_of(block), block->bytes); }
 
 [[noreturn]] void fail_memory(std::size_t bytes) {
-  fail("out of memory: {} bytes were asked for", bytes);
+  fail("out of memory: {} bytes were asked for; smaller batches or a smaller model take less",
+       bytes);
 }
 
 // nullptr if there is none left.

@@ -167,6 +167,17 @@ TEST_CASE("options that belong to another mechanism are usage errors, ranges com
     CHECK(
         contains(message(with_transformer), "--learned-initial are for --architecture recurrent"));
   }
+  for (const Json& more :
+       {Json{{"window", 10}}, Json{{"temperature", 0.5}}, Json{{"fixed-sharpening", true}},
+        Json{{"entropy", 0.1}}, Json{{"reward", "sentence"}}, Json{{"fixed-vector", "initial"}},
+        Json{{"embedding", 64}}}) {
+    Json with_transformer{{"architecture", "transformer"}};
+    CHECK(message(with_transformer) == "");
+    with_transformer.update(more);
+    CHECK(contains(message(with_transformer),
+                   "--" + more.begin().key() + " is for --architecture recurrent"));
+  }
+  CHECK(message_for({{"train", "a"}, {"dev", "b"}, {"architecture", "transformer"}}) == "");
   CHECK(contains(message({{"variational-dropout", true}, {"dropout", 0.0}}),
                  "no effect without --dropout"));
   CHECK(contains(message({{"concatenate", true}}), "--concatenate is for --train"));

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,12 +69,15 @@ TEST_CASE("a model of long targets is saved and loaded") {
 
 TEST_CASE("models of the rarer options are saved and loaded") {
   const nlohmann::ordered_json all[] = {
-      {{"variational-dropout", true}, {"weight-dropout", 0.2}, {"learned-initial", true}},
+      {{"variational-dropout", true},
+       {"weight-dropout", 0.2},
+       {"learned-initial", true},
+       {"embedding", 4}},
       {{"architecture", "transformer"}, {"positions", "learned"}, {"longest", 5}},
       {{"architecture", "transformer"}, {"norm", "post"}}};
   for (nlohmann::ordered_json given : all) {
     CAPTURE(given.dump());
-    given.update({{"train", "a"}, {"dev", "b"}, {"hidden", 8}, {"embedding", 4}});
+    given.update({{"train", "a"}, {"dev", "b"}, {"hidden", 8}});
     Translator translator(make_config(given), Vocabulary({"x", "y"}), Vocabulary({"u", "w"}));
     translator.longest_target = 3;
     const SafeTensors content = to_safetensors(translator);
@@ -301,6 +305,19 @@ TEST_CASE("options of decoding that cannot be are usage errors") {
   CHECK(contains(message({.sample = true, .top_p = 0}), "--top-p must"));
   CHECK(contains(message({.length_penalty = 1}), "a --beam above 1"));
   CHECK(contains(message({.top_k = 3}), "for --sample"));
+}
+
+TEST_CASE("equal lines are drawn differently, one by one as all at once") {
+  const Translator translator = tiny_translator();
+  const std::vector<Sentence> sources(6, Sentence{"x", "y"});
+  const auto together = translate(translator, sources, {.sample = true, .seed = 3});
+  std::set<Sentence> different;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const DecodeOptions options{.sample = true, .seed = 3, .before = i};
+    CHECK(translate(translator, {&sources[i], 1}, options).front().tokens == together[i].tokens);
+    different.insert(together[i].tokens);
+  }
+  CHECK(different.size() > 1);
 }
 
 TEST_CASE("a model that PyTorch trained and saved gives PyTorch's translations") {

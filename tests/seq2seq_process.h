@@ -108,12 +108,12 @@ struct Workshop {
                         "chars",
                         "--hidden",
                         "8",
-                        "--embedding",
-                        "4",
                         "--batch",
                         "4",
                         "--out",
                         path(out)};
+    const bool recurrent = std::ranges::find(more, "transformer") == more.end();
+    if (recurrent) arguments.insert(arguments.end(), {"--embedding", "4"});
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }

@@ -103,6 +103,7 @@ TEST_CASE("with --concatenate each epoch has other pairs, the same for a resumed
   CHECK(first != second);
   CHECK(pairs_of_epoch(make_training_data(make_config(options)), 1) == second);
   CHECK(data.steps_per_evaluation == 14);  // 80 examples by 6
+  options.erase("embedding");
   options.update({{"architecture", "transformer"}, {"positions", "learned"}, {"longest", 9}});
   CHECK(contains(message_of([&] { make_training_data(make_config(options)); }),
                  "takes 11, joined to another"));

@@ -121,6 +121,12 @@ TEST_CASE("files without pairs are errors that name the file") {
   CHECK(contains(read_path(folder / ""), "a folder"));
 }
 
+TEST_CASE("a name that the system refuses is an error that names the file") {
+  const std::string name(5000, 'x');
+  const std::string message = message_of([&] { read_tsv(name, Tokens::words, Tokens::words); });
+  CHECK(contains(message, name + ": cannot be opened: "));
+}
+
 TEST_CASE("lines to translate: empty ones count, a TSV gives its sources") {
   CHECK(lines("a b\n\n c \n", Tokens::words) == std::vector<Sentence>{{"a", "b"}, {}, {"c"}});
   CHECK(lines("ab\r\nc", Tokens::chars) == std::vector<Sentence>{{"a", "b"}, {"c"}});

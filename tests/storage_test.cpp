@@ -298,7 +298,9 @@ TEST_CASE("many threads hand blocks to each other") {
 
 TEST_CASE("more memory than there can be is an error that says how much") {
   CHECK_THROWS_WITH_AS(Storage(std::size_t{1} << 60),
-                       "out of memory: 1152921504606846976 bytes were asked for", Error);
+                       "out of memory: 1152921504606846976 bytes were asked for; smaller batches "
+                       "or a smaller model take less",
+                       Error);
 }
 
 TEST_CASE("standard containers draw on the pool") {

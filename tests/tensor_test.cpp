@@ -43,7 +43,8 @@ TEST_CASE("faulty numbers are errors") {
   CHECK(message_of([] { zeros({2, -1}); }) == "shape [2, -1]: a dimension is negative");
   CHECK(message_of([] { arange(-1); }) == "shape [-1]: a dimension is negative");
   CHECK(message_of([] { Tensor({Index{1} << 50}); }) ==
-        "out of memory: 4503599627370496 bytes were asked for");
+        "out of memory: 4503599627370496 bytes were asked for; smaller batches or a smaller model "
+        "take less");
 }
 
 TEST_CASE("item and at") {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
@@ -31,14 +31,29 @@ void allow_only(CLI::Option& option, const Choices& choices) {
   });
 }
 
-// The conversion would take what is too large, and -1, for the largest number there is.
-std::string check_unsigned(const std::string& text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && stop == end) return {};
-  return fmt::format("`{}` is no whole number from 0 to {}", text,
-                     std::numeric_limits<std::uint64_t>::max());
+template <class T>
+std::string kind_of_number() {
+  if (std::is_floating_point_v<T>) return "decimal number below 1e308, such as 0.5 or 1e-3";
+  constexpr auto low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+  if (std::is_unsigned_v<T>) return fmt::format("whole number from {} to {}", low, high);
+  return fmt::format("whole number of up to {} decimal digits", std::numeric_limits<T>::digits10);
+}
+
+// CLI11 by itself takes 010 for 8, knows 0x10, and takes -1 without a sign for the largest number.
+template <class T>
+CLI::Option* add_number(CLI::App& command, const std::string& flag, T& number,
+                        const std::string& help) {
+  const auto read = [flag, &number](const std::string& text) {
+    const char* end = text.data() + text.size();
+    T value{};
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || !std::isfinite(static_cast<double>(value))) {
+      throw CLI::ValidationError(flag, fmt::format("`{}` is no {}", text, kind_of_number<T>()));
+    }
+    number = value;
+  };
+  return command.add_option_function<std::string>(flag, read, help)
+      ->type_name(CLI::detail::type_name<T>());
 }
 
 std::string check_named(const std::string& text) {
@@ -80,9 +95,10 @@ class TrainCommand {
       CLI::Option* option;
       if constexpr (std::is_same_v<Member, bool>) {
         option = command_.add_flag(flag, member, help);
+      } else if constexpr (std::is_arithmetic_v<Member>) {
+        option = add_number(command_, flag, member, help);
       } else {
         option = command_.add_option(flag, member, help);
-        if (std::is_unsigned_v<Member>) option->check(check_unsigned);
       }
       allow_only(*option, choices);
       options_.emplace(name, option);
@@ -121,31 +137,34 @@ CLI::Option* add_model(CLI::App& command, std::filesystem::path& model) {
       ->type_name("FILE");
 }
 
-void add_decoding(CLI::App& command, DecodeOptions& options) {
-  command.add_option("--beam", options.beam,
-                     "hypotheses that a search keeps; 1, the default: greedily");
-  command.add_option("--length-penalty", options.length_penalty,
-                     "of the beam, 0.6 by default; 0: none");
-  command.add_option("--coverage-penalty", options.coverage_penalty,
-                     "of the beam, for source tokens that nothing looked at; 0: none");
-  command.add_flag("--replace-unknown", options.replace_unknown,
-                   "an unknown word by the source word that it looked at most");
+std::vector<CLI::Option*> add_decoding(CLI::App& command, DecodeOptions& options) {
+  return {add_number(command, "--beam", options.beam,
+                     "hypotheses that a search keeps; 1, the default: greedily"),
+          add_number(command, "--length-penalty", options.length_penalty,
+                     "of the beam, 0.6 by default; 0: none"),
+          add_number(command, "--coverage-penalty", options.coverage_penalty,
+                     "of the beam, for source tokens that nothing looked at; 0: none"),
+          command.add_flag("--replace-unknown", options.replace_unknown,
+                           "an unknown word by the source word that it looked at most")};
 }
 
 void add_translate(CLI::App& app, TranslateOptions& options) {
   CLI::App* command = app.add_subcommand("translate", "Read source lines, write target lines");
   add_model(*command, options.model);
   add_decoding(*command, options.decoding);
-  command->add_option("--n-best", options.decoding.n_best,
-                      "so many lines for each source: rank, score and translation between tabs");
-  command->add_flag("--sample", options.decoding.sample, "draw a translation");
-  command->add_option("--temperature", options.decoding.temperature,
-                      "sample: below 1 the likely gets likelier");
-  command->add_option("--top-k", options.decoding.top_k, "sample: of so many tokens; 0: of all");
-  command->add_option("--top-p", options.decoding.top_p,
-                      "sample: of the likeliest tokens that make up this probability");
-  command->add_option("--seed", options.decoding.seed, "sample: of the random numbers")
-      ->check(check_unsigned);
+  DecodeOptions& decoding = options.decoding;
+  add_number(*command, "--n-best", decoding.n_best,
+             "so many lines for each source: rank, score and translation between tabs");
+  CLI::Option* sample = command->add_flag("--sample", decoding.sample, "draw a translation");
+  for (CLI::Option* of_sample :
+       {add_number(*command, "--temperature", decoding.temperature,
+                   "sample: below 1 the likely gets likelier"),
+        add_number(*command, "--top-k", decoding.top_k, "sample: of so many tokens; 0: of all"),
+        add_number(*command, "--top-p", decoding.top_p,
+                   "sample: of the likeliest tokens that make up this probability"),
+        add_number(*command, "--seed", decoding.seed, "sample: of the random numbers")}) {
+    of_sample->needs(sample);
+  }
   command->callback([&options] { translate(options); });
 }
 
@@ -165,9 +184,11 @@ void add_attend(CLI::App& app, AttendOptions& options) {
   CLI::App* command = app.add_subcommand("attend", "Show where a translation looks in its source");
   add_model(*command, options.model);
   command->add_option("line", options.line, "a source line")->required()->type_name("LINE");
-  command->add_option("--target", options.target, "show this translation, not the model's own")
-      ->type_name("LINE");
-  add_decoding(*command, options.decoding);
+  CLI::Option* target =
+      command->add_option("--target", options.target, "show this translation, not the model's own")
+          ->type_name("LINE");
+  // Nothing is searched for then.
+  for (CLI::Option* option : add_decoding(*command, options.decoding)) target->excludes(option);
   command->callback([&options] { attend(options); });
 }
 
@@ -192,12 +213,13 @@ std::vector<std::string> option_names(const CLI::App& command) {
         first.empty() ? "no command was given" : fmt::format("`{}` is no command", first)));
   }
   const CLI::App& command = *chosen.front();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) {
+  // An unknown option comes before one that is missing or wrong, which it may have been meant for.
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (unknown.empty()) {
     throw UsageError(fmt::format("{}: {}", command.get_name(), error.what()));
   }
   throw UsageError(fmt::format("{}: `{}` is not known; there is {}", command.get_name(),
-                               fmt::join(app.remaining(true), " "),
-                               fmt::join(option_names(command), ", ")));
+                               fmt::join(unknown, " "), fmt::join(option_names(command), ", ")));
 }
 
 }  // namespace

@@ -147,6 +147,18 @@ void check_transformer(const Config& config) {
           config.hidden, config.heads);
 }
 
+// By name, as a value that is the default would tell nothing; and a saved model may have any.
+void refuse_unused(const Json& given) {
+  if (given.value("architecture", "") != "transformer") return;
+  require(!given.contains("embedding"),
+          "--embedding is for --architecture recurrent: a transformer's vectors have --hidden "
+          "entries; leave it out");
+  for (const char* name :
+       {"window", "temperature", "fixed-sharpening", "entropy", "reward", "fixed-vector"}) {
+    require(!given.contains(name), "--{} is for --architecture recurrent: leave it out", name);
+  }
+}
+
 // What belongs to one kind of model cannot be given to the other.
 void check_model(const Config& config) {
   const Config usual;
@@ -214,6 +226,7 @@ Config config_from_json(const nlohmann::ordered_json& json) {
 }
 
 Config make_config(const nlohmann::ordered_json& given) {
+  refuse_unused(given);
   const bool task = given.contains("task");
   return config_from_json(
       merged(to_json(task ? defaults_for_tasks() : defaults_for_files(given)), given));

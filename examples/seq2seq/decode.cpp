@@ -75,7 +75,8 @@ std::vector<std::vector<Hypothesis>> decode(const Translator& translator, const 
   std::vector<Hypothesis> found;
   if (options.sample) {
     std::vector<Rng> random;
-    for (const std::size_t number : numbers) random.emplace_back(options.seed, number);
+    for (const std::size_t number : numbers)
+      random.emplace_back(options.seed, options.before + number);
     found =
         sample(step, search.state, lengths, decoding,
                {.temperature = options.temperature, .top_k = options.top_k, .top_p = options.top_p},

@@ -23,6 +23,7 @@ struct DecodeOptions {
   Index top_k = 0;  // 0: all
   double top_p = 1;
   std::uint64_t seed = 1;        // of what is drawn
+  std::uint64_t before = 0;      // sources that were drawn from already: these are others
   bool replace_unknown = false;  // an unknown word by the source word that it looked at most
 };
 // Throws Error for options out of range or that do not go together.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <string>
@@ -40,7 +41,14 @@ int main(int argc, char** argv) {
   } catch (const regrad::seq2seq::UsageError& error) {
     return report(error.what(), 2);
   } catch (const std::bad_alloc&) {
-    return report("there is not enough memory", 1);
+    return report(
+        "out of memory: train a smaller model or with a smaller --batch; translate with a "
+        "smaller --beam or shorter lines",
+        1);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(error.path1().string() + ": cannot be reached: " + error.code().message() +
+                      "; check its name and who may read it",
+                  1);
   } catch (const std::exception& error) {
     return report(error.what(), 1);
   }

@@ -14,13 +14,29 @@ std::string_view environment(const char* name) {
   return value ? value : "";
 }
 
+// Of en_US.UTF-8, C.utf8, de_DE.UTF8@euro: case and dashes do not count, as for the C library.
+bool is_utf8(std::string_view locale) {
+  const std::string_view code_set = locale.substr(locale.find('.') + 1);
+  std::string name;
+  for (const char c : code_set.substr(0, code_set.find('@'))) {
+    if (c != '-') name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return name == "utf8";
+}
+
 bool is_utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view value = environment(name);
     if (value.empty()) continue;
-    return value.ends_with("UTF-8") || value.ends_with("utf8");
+    return is_utf8(value);
   }
   return false;
+}
+
+// Whether the terminal obeys more than line ends.
+bool has_escapes() {
+  const std::string_view kind = environment("TERM");
+  return !kind.empty() && kind != "dumb";
 }
 
 }  // namespace
@@ -34,10 +50,10 @@ std::size_t terminal_columns(Stream stream) {
   return known ? size.ws_col : 80;
 }
 
+std::size_t redraw_columns(Stream stream) { return has_escapes() ? terminal_columns(stream) : 0; }
+
 Ink output_ink() {
-  const std::string_view kind = environment("TERM");
-  const bool colours = is_terminal(Stream::out) && !kind.empty() && kind != "dumb" &&
-                       environment("NO_COLOR").empty();
+  const bool colours = is_terminal(Stream::out) && has_escapes() && environment("NO_COLOR").empty();
   if (colours) return Ink::colour;
   return is_utf8_locale() ? Ink::shades : Ink::ascii;
 }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <istream>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <string>
 #include <string_view>
 
@@ -105,7 +108,10 @@ void check_text(std::string_view line, std::string_view where) {
 
 bool LineReader::next(std::string& line) {
   if (!std::getline(stream_, line)) {
-    if (stream_.bad()) fail("{}: reading failed after line {}", name_, line_number_);
+    // Where it shares C's buffer, std::cin takes a failure for the end.
+    if (stream_.bad() || (&stream_ == &std::cin && std::ferror(stdin) != 0)) {
+      fail("{}: reading failed after line {}: {}", name_, line_number_, std::strerror(errno));
+    }
     return false;
   }
   ++line_number_;

@@ -135,7 +135,7 @@ void train(const TrainOptions& options) {
   std::optional<RunLock> lock;
   Run run = options.resume ? resumed_run(options, files, lock) : new_run(options, files, lock);
   std::optional<Interrupt> interrupt(std::in_place);
-  Progress progress(std::cerr, terminal_columns(Stream::err));
+  Progress progress(std::cerr, redraw_columns(Stream::err));
   introduce(run, progress);
   Trainer trainer(run.translator, run.data, files, progress);
   if (run.last) trainer.resume(*std::exchange(run.last, std::nullopt));

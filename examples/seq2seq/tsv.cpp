@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "examples/seq2seq/unicode.h"
@@ -38,7 +39,9 @@ TextPair parse(const std::string& line, Tokens source, Tokens target, const Line
 std::string first_column(const std::string& line) { return line.substr(0, line.find('\t')); }
 
 std::vector<TextPair> read_tsv(const std::filesystem::path& path, Tokens source, Tokens target) {
-  if (std::filesystem::is_directory(path)) fail("{}: a folder, not a TSV file", path.string());
+  std::error_code ignored;  // opening it tells
+  if (std::filesystem::is_directory(path, ignored))
+    fail("{}: a folder, not a TSV file", path.string());
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail("{}: cannot be opened: {}", path.string(), std::strerror(errno));
   LineReader reader(stream, path.string());

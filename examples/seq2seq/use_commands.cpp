@@ -1,4 +1,4 @@
-#include <fstream>
+#include <algorithm>
 #include <iostream>
 #include <set>
 #include <span>
@@ -44,6 +44,34 @@ void warn_of_unfinished(std::span<const Translation> translations) {
   for (const Translation& translation : translations) count += translation.finished ? 0 : 1;
   if (count == 1) warn("1 translation was cut at the length limit");
   if (count > 1) warn(fmt::format("{} translations were cut at the length limit", count));
+}
+
+// References that the model cannot match, as it never writes these tokens. With --replace-unknown
+// it writes those of the source.
+void warn_of_unreachable(const Translator& translator, std::span<const TextPair> pairs,
+                         const EvaluateOptions& options) {
+  std::size_t tokens = 0, references = 0;
+  std::string first;
+  for (const TextPair& pair : pairs) {
+    const auto unreachable = [&](const std::string& token) {
+      return !translator.target.contains(token) &&
+             !(options.decoding.replace_unknown &&
+               std::ranges::find(pair.source, token) != pair.source.end());
+    };
+    const auto count = std::ranges::count_if(pair.target, unreachable);
+    if (count == 0) continue;
+    tokens += static_cast<std::size_t>(count);
+    if (++references > 1) continue;
+    first = fmt::format("{} of {}", visible(*std::ranges::find_if(pair.target, unreachable)),
+                        pair.line > 0 ? fmt::format("{}: line {}", options.data.string(), pair.line)
+                                      : join(pair.target, Tokens::chars));
+  }
+  if (references == 0) return;
+  warn(fmt::format(
+      "{} unknown to the model, which cannot produce {} (first: {}): at most {} of {} "
+      "examples can match exactly",
+      tokens == 1 ? "1 reference token is" : fmt::format("{} reference tokens are", tokens),
+      tokens == 1 ? "it" : "them", first, pairs.size() - references, pairs.size()));
 }
 
 // All lines at once, so that nothing is written when one of them is bad; a person who types gets an
@@ -109,15 +137,17 @@ void translate(const TranslateOptions& options) {
   const Tokens source_kind = tokens_named(translator.config.source_tokens);
   const Tokens target_kind = tokens_named(translator.config.target_tokens);
   LineReader reader(std::cin, "standard input");
+  DecodeOptions decoding = options.decoding;
   for (;;) {
     const std::vector<Sentence> sources = next_lines(reader, source_kind, is_terminal(Stream::in));
     if (sources.empty()) break;
-    const auto translations = translate_n_best(translator, sources, options.decoding);
+    const auto translations = translate_n_best(translator, sources, decoding);
     std::vector<Translation> best;
     for (const std::vector<Translation>& ranked : translations) {
       best.push_back(ranked.front());
-      write_translations(ranked, target_kind, options.decoding.n_best > 1);
+      write_translations(ranked, target_kind, decoding.n_best > 1);
     }
+    decoding.before += sources.size();
     std::cout.flush();
     warn_of_unknown(translator, sources);
     warn_of_unfinished(best);
@@ -132,6 +162,7 @@ void evaluate(const EvaluateOptions& options) {
   std::vector<Sentence> sources;
   for (const TextPair& pair : pairs) sources.push_back(pair.source);
   warn_of_unknown(translator, sources);
+  warn_of_unreachable(translator, pairs, options);
   std::cout << (options.json ? metrics.to_json().dump() + "\n" : score_table(metrics));
 }
 
