@@ -1,0 +1,46 @@
+#include <cmath>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "autograd/functions.h"
+#include "autograd/tape.h"
+#include "nn/layer_norm.h"
+#include "nn/optimizer.h"
+#include "nn_check.h"
+
+// Numbers that f32 holds as 0, or with a few digits only.
+using namespace regrad;
+using namespace regrad::testing;
+
+namespace {
+
+using doctest::Approx;
+constexpr double no_number = NAN;
+
+Gradients gradient_of(const Parameter& parameter, double factor) {
+  Tape tape;
+  return tape.backward(sum(Var(parameter) * factor));
+}
+
+}  // namespace
+
+TEST_CASE("gradients are scaled by factors that f32 does not hold") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Parameter parameter(tensor({1, 2, 3, 4}, dtype));
+    const double huge = dtype == DType::f32 ? 1e38 : 1e300;
+    for (const double factor : {1e-3, 1e-39, 1e-45, 1e-60}) {
+      const double wanted = factor * huge;
+      const Gradients clipped = clip_norm(gradient_of(parameter, huge), 2 * wanted);
+      CHECK(clipped[parameter].at({3}) == Approx(wanted).epsilon(1e-6));
+      for (const double sign : {1.0, -1.0}) {
+        Gradients scaled = gradient_of(parameter, huge);
+        scaled.scale(sign * factor);
+        CHECK(scaled[parameter].at({3}) == Approx(sign * wanted).epsilon(1e-6));
+      }
+    }
+    Gradients none = gradient_of(parameter, huge);
+    none.scale(0);
+    CHECK(identical(none[parameter], zeros({4}, dtype)));
+  }
+}
