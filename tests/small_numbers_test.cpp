@@ -44,3 +44,13 @@ TEST_CASE("gradients are scaled by factors that f32 does not hold") {
     CHECK(identical(none[parameter], zeros({4}, dtype)));
   }
 }
+
+TEST_CASE("smooth_l1 with a beta whose inverse f32 does not hold is the distance") {
+  for (const double beta : {1e-40, 1e-300}) {
+    Tape tape;
+    const Var x = tape.variable(tensor({-2, 0, 3}));
+    const Var loss = smooth_l1(x, Var(zeros({3})), {.beta = beta, .mean = false});
+    CHECK(loss.item() == 5);
+    CHECK(identical(tape.backward(loss)[x], tensor({-1, 0, 1})));
+  }
+}
