@@ -3,6 +3,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
+#include "ops/axis.h"
 #include "ops/elementwise.h"
 #include "ops/layer_norm.h"
 #include "ops/softmax.h"
@@ -94,10 +95,14 @@ Var layer_norm(const Var& x, const Var& weight, const Var& bias, double epsilon)
 }
 
 Var cosine_similarity(const Var& a, const Var& b, double epsilon) {
-  if (!(epsilon > 0)) fail("cosine_similarity: epsilon {} is not above 0", epsilon);
-  if (a.shape()[-1] != b.shape()[-1]) {
+  require_positive("cosine_similarity", "epsilon", epsilon, a.dtype());
+  require_same_dtype(a.value(), b.value(), "cosine_similarity");
+  const int last_of_a = require_axis(a.shape(), -1, "cosine_similarity");
+  const int last_of_b = require_axis(b.shape(), -1, "cosine_similarity");
+  if (a.shape()[last_of_a] != b.shape()[last_of_b]) {
     fail("cosine_similarity: the last axes of shapes {} and {} differ", a.shape(), b.shape());
   }
+  broadcast(a.shape(), b.shape(), "cosine_similarity");
   auto unit = [&](const Var& x) { return div(x, maximum(norm(x, {-1}, true), epsilon)); };
   return sum(mul(unit(a), unit(b)), {-1});
 }

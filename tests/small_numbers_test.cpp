@@ -54,3 +54,17 @@ TEST_CASE("smooth_l1 with a beta whose inverse f32 does not hold is the distance
     CHECK(identical(tape.backward(loss)[x], tensor({-1, 0, 1})));
   }
 }
+
+TEST_CASE("an epsilon that f32 holds as 0 is an error, as 0 is") {
+  const Tensor x = ones({2, 3}), wide = ones({2, 3}, DType::f64);
+  CHECK(message_of([&] { (void)layer_norm(x, 1e-80); }) ==
+        "layer_norm: epsilon 1e-80 is not above 0 and finite in f32");
+  CHECK(message_of([] { LayerNorm(3, DType::f32, 1e-80); }) ==
+        "layer_norm: epsilon 1e-80 is not above 0 and finite in f32");
+  CHECK(message_of([&] { (void)cosine_similarity(x, x, 1e-50); }) ==
+        "cosine_similarity: epsilon 1e-50 is not above 0 and finite in f32");
+  CHECK(identical(layer_norm(wide, 1e-80).value(), zeros({2, 3}, DType::f64)));
+  CHECK(identical(layer_norm(x, 1e-45).value(), zeros({2, 3})));
+  CHECK(message_of([] { LayerNorm(3, DType::f64, 1e-80); }) == "");
+  CHECK(cosine_similarity(wide, wide, 1e-50).value().at({0}) == Approx(1));
+}
