@@ -68,3 +68,25 @@ TEST_CASE("an epsilon that f32 holds as 0 is an error, as 0 is") {
   CHECK(message_of([] { LayerNorm(3, DType::f64, 1e-80); }) == "");
   CHECK(cosine_similarity(wide, wide, 1e-50).value().at({0}) == Approx(1));
 }
+
+TEST_CASE("an optimizer's epsilon must be above 0 in the type of every parameter") {
+  for (const double epsilon : {0.0, 1e-50, no_number, HUGE_VAL}) {
+    const std::vector<NamedParameter> parameters{{"a", Parameter(ones({2}, DType::f64))},
+                                                 {"b", Parameter(ones({2}))}};
+    const auto message = [&](const char* optimizer) {
+      return fmt::format("{}: epsilon {} is not above 0 and finite in {}", optimizer, epsilon,
+                         epsilon == 1e-50 ? "f32" : "f64");
+    };
+    CHECK(message_of([&] { Adam(parameters, {.epsilon = epsilon}); }) == message("adam"));
+    CHECK(message_of([&] { AdamW(parameters, {.epsilon = epsilon}); }) == message("adam"));
+    CHECK(message_of([&] { Adadelta(parameters, {.epsilon = epsilon}); }) == message("adadelta"));
+  }
+  for (const DType dtype : {DType::f32, DType::f64}) {  // zeros are divided by it
+    const double least = dtype == DType::f32 ? 1e-45 : 1e-300;
+    const Parameter a(ones({2}, dtype)), b(ones({2}, dtype));
+    Adam(std::vector<NamedParameter>{{"a", a}}, {.epsilon = least}).step(gradient_of(a, 0));
+    Adadelta(std::vector<NamedParameter>{{"b", b}}, {.epsilon = least}).step(gradient_of(b, 0));
+    CHECK(identical(a.value(), ones({2}, dtype)));
+    CHECK(identical(b.value(), ones({2}, dtype)));
+  }
+}
