@@ -54,12 +54,14 @@ Var Recorder::Spread::operator()(Var&& g) const {
 
 namespace {
 
+// Outside of the support y is 0, or NaN where a NaN came in: so is the gradient.
+
 // J g of sparsemax: g - mean of g over the support S there, 0 elsewhere.
 Var sparsemax_pullback(const Var& g, const Var& y) {
   const Tensor support = greater(y, 0);
   const Var inside = where(support, g, 0);
   const Var size = maximum(sum(Var(support), {-1}, true), 1);
-  return where(support, sub(inside, div(sum(inside, {-1}, true), size)), 0);
+  return where(support, sub(inside, div(sum(inside, {-1}, true), size)), y.detach());
 }
 
 // J g of 1.5-entmax: r (g - Σ r g / Σ r) with r = √y (Peters, Niculae and Martins 2019).
@@ -70,7 +72,8 @@ Var entmax_pullback(const Var& g, const Var& y) {
   const Var inside = where(support, g, 0);
   const Var total = sum(root, {-1}, true);
   const Var size = where(greater(total, 0), total, 1);
-  return mul(root, sub(inside, div(sum(mul(root, inside), {-1}, true), size)));
+  const Var mean = div(sum(mul(root, inside), {-1}, true), size);
+  return where(support, mul(root, sub(inside, mean)), y.detach());
 }
 
 }  // namespace

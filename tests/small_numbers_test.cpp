@@ -90,3 +90,26 @@ TEST_CASE("an optimizer's epsilon must be above 0 in the type of every parameter
     CHECK(identical(b.value(), ones({2}, dtype)));
   }
 }
+
+TEST_CASE("sparsemax and entmax hide no NaN from the gradient, and none gets into padding") {
+  const Lengths lengths({2, 3}, 3);
+  const auto masked_sparsemax = [&](const Var& x) { return sparsemax(x, lengths); };
+  const auto masked_entmax = [&](const Var& x) { return entmax(x, lengths); };
+  const auto check = [](const auto& f, bool masked) {
+    Tape tape;
+    const Var x = tape.variable(
+        tensor(std::vector<double>{1, no_number, 0, 0.5, 0.4, -9}, {2, 3}, DType::f64));
+    const Var factors = tensor({{1, 2, 3}, {4, 6, 9}}, DType::f64);
+    const Tensor gradient = tape.backward(sum(f(x) * factors))[x];
+    CHECK(std::isnan(gradient.at({0, 0})));
+    CHECK(std::isnan(gradient.at({0, 1})));
+    CHECK(masked == (gradient.at({0, 2}) == 0));
+    CHECK(gradient.at({1, 0}) < -0.4);
+    CHECK(gradient.at({1, 1}) > 0.4);
+    CHECK(gradient.at({1, 2}) == 0);
+  };
+  check([](const Var& x) { return sparsemax(x); }, false);
+  check([](const Var& x) { return entmax(x); }, false);
+  check(masked_sparsemax, true);
+  check(masked_entmax, true);
+}
