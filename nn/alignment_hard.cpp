@@ -75,11 +75,9 @@ Aligned HardReinforceAlignment::operator()(const Var& scores, const Var&,
           .entropy = -sum(surprise, {-1})};
 }
 
-HardGumbelAlignment::HardGumbelAlignment(const AttentionOptions& options)
+HardGumbelAlignment::HardGumbelAlignment(const AttentionOptions& options, DType dtype)
     : temperature_(options.temperature) {
-  if (!(temperature_ > 0)) {
-    fail("hard-gumbel attention: temperature {} is not above 0", temperature_);
-  }
+  require_positive("hard-gumbel attention", "temperature", temperature_, dtype);
 }
 
 Aligned HardGumbelAlignment::operator()(const Var& scores, const Var&,
