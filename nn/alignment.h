@@ -8,7 +8,7 @@
 
 namespace regrad {
 
-// Weights from scores [B, S]. A sentence of length 0 has only zeros.
+// Weights from scores [B, S]. A sentence of length 0 has only zeros, so has one of nothing but -∞.
 struct Aligned {
   Var weights;  // [B, S]
   // Only where the alignment says so:

@@ -10,9 +10,11 @@
 namespace regrad {
 namespace {
 
-// Rows of x [B, S], each 1 at position choose(row, length) and 0 elsewhere; NaN where a valid entry
-// is, zeros where there is none. `choose` is called for every row, so that random numbers of one do
-// not depend on the lengths of others.
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Rows of x [B, S], each 1 at position choose(row, length), unless that is -1, and 0 elsewhere; NaN
+// where a valid entry is. `choose` is called for every row, so that random numbers of one do not
+// depend on the lengths of others.
 template <class Choose>
 Tensor one_hot_rows(const Tensor& x, const Lengths& lengths, const Choose& choose) {
   const std::vector<double> values = x.to_vector();
@@ -21,8 +23,7 @@ Tensor one_hot_rows(const Tensor& x, const Lengths& lengths, const Choose& choos
   double* out = result.data();
   for (Index b = 0; b < lengths.batch(); ++b, row += lengths.time(), out += lengths.time()) {
     const Index chosen = choose(row, lengths[b]);
-    if (lengths[b] == 0) continue;
-    out[chosen] = 1;
+    if (chosen >= 0) out[chosen] = 1;
     for (Index s = 0; s < lengths[b]; ++s) {
       if (std::isnan(row[s])) out[s] = row[s];
     }
@@ -32,7 +33,8 @@ Tensor one_hot_rows(const Tensor& x, const Lengths& lengths, const Choose& choos
 
 Tensor likeliest(const Tensor& x, const Lengths& lengths) {
   return one_hot_rows(x, lengths, [](const double* row, Index n) {
-    return static_cast<Index>(std::max_element(row, row + n) - row);
+    const double* best = std::max_element(row, row + n);
+    return n == 0 || *best == -infinity ? Index{-1} : static_cast<Index>(best - row);
   });
 }
 
@@ -40,7 +42,7 @@ Tensor likeliest(const Tensor& x, const Lengths& lengths) {
 Tensor draw(const Tensor& probabilities, const Lengths& lengths, Rng& rng) {
   return one_hot_rows(probabilities, lengths, [&](const double* row, Index n) {
     double left = rng.uniform() * std::accumulate(row, row + n, 0.0);
-    Index last = 0;  // that has a probability above 0
+    Index last = -1;  // that has a probability above 0
     for (Index s = 0; s < n; ++s) {
       if (!(row[s] > 0)) continue;
       last = s;
