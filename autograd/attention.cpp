@@ -2,6 +2,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
+#include "ops/axis.h"
 #include "ops/sparsemax.h"
 
 namespace regrad {
@@ -40,7 +41,8 @@ Var weighted_sum(const Var& weights, const Var& values, const Lengths& lengths) 
 }
 
 Var spread(const Var& weights, const Var& x, const Lengths& lengths) {
-  Tensor y = zeros({lengths.time(), lengths.batch(), x.shape()[-1]}, x.dtype());
+  const Index size = x.shape()[require_axis(x.shape(), -1, "spread")];
+  Tensor y = zeros({lengths.time(), lengths.batch(), size}, x.dtype());
   ops::add_spread(y, weights.value(), x.value(), lengths);
   return record(
       "spread", std::move(y),

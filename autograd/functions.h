@@ -134,7 +134,9 @@ Var reshape(const Var& x, const Shape& shape);
 // The same with one -1 among the sizes: what the others leave.
 Var reshape(const Var& x, std::initializer_list<Index> dims);
 Var expand(const Var& x, const Shape& shape);  // repeats size-1 dimensions
+Var expand(const Var& x, std::initializer_list<Index> dims);
 Var permute(const Var& x, const Shape& axes);
+Var permute(const Var& x, std::initializer_list<Index> axes);
 Var transpose(const Var& x, int axis_a = -2, int axis_b = -1);
 Var squeeze(const Var& x);              // without its size-1 axes
 Var squeeze(const Var& x, int axis);    // without that one; throws Error if its size is not 1

@@ -27,7 +27,16 @@ Var softmax(const Var& x, const Lengths& lengths) {
                 Edge{x, softmax_pullback});
 }
 
+namespace {
+
+void require_queries(const char* operation, const Var& x) {
+  if (x.rank() < 2) fail("{}: shape {} has no rows [..., queries, keys]", operation, x.shape());
+}
+
+}  // namespace
+
 Var causal_softmax(const Var& x) {
+  require_queries("causal_softmax", x);
   return record("causal_softmax", ops::softmax(x.value(), {.causal = true}),
                 Edge{x, softmax_pullback});
 }
@@ -60,6 +69,7 @@ Var log_softmax(const Var& x, const Lengths& lengths) {
 }
 
 Var causal_log_softmax(const Var& x) {
+  require_queries("causal_log_softmax", x);
   return log_softmax(x, {.causal = true}, "causal_log_softmax");
 }
 

@@ -100,8 +100,9 @@ Aligned HardMarginalAlignment::operator()(const Var& scores, const Var&,
 }
 
 Var marginal_log_likelihood(const Var& log_weights, const Var& log_p, const Lengths& lengths) {
-  const Var likelihoods = transpose(log_p);  // [..., B, S]
-  if (!(log_weights.shape() == likelihoods.shape())) {
+  require_same_dtype(log_weights.value(), log_p.value(), "marginal_log_likelihood");
+  const Var likelihoods = log_p.rank() < 2 ? log_p : transpose(log_p);  // [..., B, S]
+  if (log_p.rank() < 2 || !(log_weights.shape() == likelihoods.shape())) {
     fail(
         "marginal_log_likelihood: log_weights {} [..., batch, time] do not fit log_p {} "
         "[..., time, batch]",
@@ -113,8 +114,7 @@ Var marginal_log_likelihood(const Var& log_weights, const Var& log_p, const Leng
   const Var steps = ones({lengths.time(), lengths.batch()}, log_p.dtype());
   const Tensor valid = transpose(masked_fill(steps, lengths, 0)).value();
   const Tensor any = greater(sum(Var(valid), {-1}), 0);
-  const Var joint =
-      where(valid, log_weights + likelihoods, -std::numeric_limits<double>::infinity());
+  const Var joint = where(valid, log_weights + likelihoods, -infinity);
   return where(any, logsumexp(joint, {-1}), 0);
 }
 

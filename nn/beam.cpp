@@ -118,6 +118,11 @@ class Search {
 Var take_rows(const Var& x, const Ids& taken) {
   if (x.rank() < 1)
     fail("take_rows: a state must have the batch as its first axis, not {}", x.shape());
+  for (const std::int32_t row : taken) {
+    if (row < 0 || row >= x.shape()[0]) {
+      fail("take_rows: row {} is outside of [0, {})", row, x.shape()[0]);
+    }
+  }
   const Index inner = x.shape().product(1, x.rank());
   return reshape(rows(reshape(x, {x.shape()[0], inner}), taken), x.shape().with(0, taken.size()));
 }

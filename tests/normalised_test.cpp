@@ -127,7 +127,7 @@ TEST_CASE("the masked softmaxes name what does not fit") {
           (void)log_softmax(ones({2, 3}), Lengths({1, 1}, 4));
         }) == "log_softmax: lengths are of 2 sequences of up to 4 steps, the input of 2 of 3");
   CHECK(message_of([] { (void)causal_softmax(ones({3})); }) ==
-        "softmax: shape [3] has no rows [..., queries, keys]");
+        "causal_softmax: shape [3] has no rows [..., queries, keys]");
   CHECK_THROWS_AS((void)log_softmax(ones({3}), Lengths({3}, 3)), Error);
   CHECK_THROWS_AS((void)log_softmax(ones({})), Error);
 }
