@@ -133,3 +133,76 @@ TEST_CASE("operations that are made of others") {
   });
   check("take_rows: row 2 is outside of [0, 2)", [&] { (void)take_rows(x, {2}); });
 }
+
+TEST_CASE("the second derivative of every fused function names the header of its twin") {
+  const std::filesystem::path nn = std::filesystem::path(REGRAD_SOURCE_DIR) / "nn";
+  const Lengths lengths({2}, 2);
+  const auto message = [](const auto& f, const Tensor& start) {
+    Tape tape;
+    const Var x = tape.variable(start);
+    const Var first = gradients(sum(square(f(x))), {x})[0];
+    return message_of([&] { (void)gradients(sum(first), {x}); });
+  };
+  const Var one = ones({1, 1}), gates = ones({1, 3}), of_lstm = ones({1, 4});
+  const Var square_of_one = ones({2, 1, 1});
+  const auto names_twin = [&](const std::string& name, const auto& f, const Tensor& start) {
+    CAPTURE(name);
+    const std::string text = message(f, start);
+    CAPTURE(text);
+    std::smatch match;
+    const std::regex pattern(name + ": .* for more use (\\w+) of nn/(\\w+\\.h)");
+    REQUIRE(std::regex_match(text, match, pattern));
+    CHECK(contains(text_of(nn / match[2].str()), fmt::format(" {}(", match[1].str())));
+  };
+  names_twin(
+      "layer_norm", [](const Var& x) { return layer_norm(x); }, tensor({1, 2, 4}));
+  names_twin(
+      "cross_entropy", [](const Var& x) { return cross_entropy(x, Ids{1}); }, ones({1, 3}));
+  names_twin(
+      "additive_score",
+      [&](const Var& x) { return additive_score(x, square_of_one, ones({1}), lengths); },
+      ones({1, 1}));
+  names_twin(
+      "monotonic_alignment",
+      [&](const Var& x) {
+        return monotonic_alignment(x, ones({1, 2}), lengths);
+      },
+      ones({1, 2}));
+  names_twin(
+      "head_weights", [&](const Var& x) { return head_weights(x, square_of_one, 1, lengths); },
+      ones({2, 1, 1}));
+  names_twin(
+      "rnn_gates", [&](const Var& x) { return rnn_gates(x, one); }, ones({1, 1}));
+  names_twin(
+      "lstm_gates", [&](const Var& x) { return lstm_gates(x, of_lstm, one)[0]; }, ones({1, 4}));
+  names_twin(
+      "gru_gates", [&](const Var& x) { return gru_gates(x, gates, one); }, ones({1, 3}));
+  const Var weight = ones({1, 1}), bias = ones({1});
+  names_twin(
+      "rnn", [&](const Var& x) { return rnn(x, one, weight, bias, lengths, Direction::forward); },
+      ones({2, 1, 1}));
+  names_twin(
+      "lstm",
+      [&](const Var& x) {
+        return lstm(x, one, one, ones({4, 1}), ones({4}), lengths, Direction::forward)[0];
+      },
+      ones({2, 1, 4}));
+  names_twin(
+      "gru",
+      [&](const Var& x) {
+        return gru(x, one, ones({3, 1}), ones({3}), lengths, Direction::forward);
+      },
+      ones({2, 1, 3}));
+  const auto again = [](const Var& x) {
+    return recompute([](std::span<const Var> inputs) { return square(inputs[0]); }, {x});
+  };
+  CHECK(message(again, ones({2})) ==
+        "recompute: a fused operation has first derivatives only; for more call the function "
+        "itself");
+  const auto own = [](const Var& x) {
+    return record_fused("own", x.value(), {&x},
+                        [](const Tensor& g, GradientSink& sink) { sink.add(0, g); });
+  };
+  CHECK(message(own, ones({2})) ==
+        "own: a fused operation has first derivatives only; for more compose it of primitives");
+}
