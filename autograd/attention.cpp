@@ -2,6 +2,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
+#include "ops/axis.h"
 #include "ops/sparsemax.h"
 
 namespace regrad {
@@ -40,7 +41,8 @@ Var weighted_sum(const Var& weights, const Var& values, const Lengths& lengths) 
 }
 
 Var spread(const Var& weights, const Var& x, const Lengths& lengths) {
-  Tensor y = zeros({lengths.time(), lengths.batch(), x.shape()[-1]}, x.dtype());
+  const Index size = x.shape()[require_axis(x.shape(), -1, "spread")];
+  Tensor y = zeros({lengths.time(), lengths.batch(), size}, x.dtype());
   ops::add_spread(y, weights.value(), x.value(), lengths);
   return record(
       "spread", std::move(y),
@@ -54,12 +56,14 @@ Var Recorder::Spread::operator()(Var&& g) const {
 
 namespace {
 
+// Outside of the support y is 0, or NaN where a NaN came in: so is the gradient.
+
 // J g of sparsemax: g - mean of g over the support S there, 0 elsewhere.
 Var sparsemax_pullback(const Var& g, const Var& y) {
   const Tensor support = greater(y, 0);
   const Var inside = where(support, g, 0);
   const Var size = maximum(sum(Var(support), {-1}, true), 1);
-  return where(support, sub(inside, div(sum(inside, {-1}, true), size)), 0);
+  return where(support, sub(inside, div(sum(inside, {-1}, true), size)), y.detach());
 }
 
 // J g of 1.5-entmax: r (g - Σ r g / Σ r) with r = √y (Peters, Niculae and Martins 2019).
@@ -70,7 +74,8 @@ Var entmax_pullback(const Var& g, const Var& y) {
   const Var inside = where(support, g, 0);
   const Var total = sum(root, {-1}, true);
   const Var size = where(greater(total, 0), total, 1);
-  return mul(root, sub(inside, div(sum(mul(root, inside), {-1}, true), size)));
+  const Var mean = div(sum(mul(root, inside), {-1}, true), size);
+  return where(support, mul(root, sub(inside, mean)), y.detach());
 }
 
 }  // namespace

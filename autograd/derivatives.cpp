@@ -3,19 +3,22 @@
 #include <algorithm>
 
 #include "autograd/functions.h"
+#include "ops/axis.h"
 
 namespace regrad {
 namespace {
 
-Shape joined(const Shape& a, const Shape& b) {
-  Shape shape = a;
-  for (Index dim : b) shape = shape.appended(dim);
-  return shape;
+Shape joined(const char* operation, const Shape& a, const Shape& b) {
+  return require_shape(operation, [&] {
+    Shape shape = a;
+    for (Index dim : b) shape = shape.appended(dim);
+    return shape;
+  });
 }
 
 // Row i: the gradient of element i of y by x.
-Tensor gradient_rows(const Var& y, const Var& x) {
-  Shape shape = joined(y.shape(), x.shape());
+Tensor gradient_rows(const char* operation, const Var& y, const Var& x) {
+  Shape shape = joined(operation, y.shape(), x.shape());
   Var flat = reshape(y, {y.size()});
   std::vector<Tensor> rows;
   for (Index i = 0; i < y.size(); ++i) {
@@ -53,13 +56,13 @@ Tensor gradient_value(const Var& y, const Var& x) {
 Tensor jacobian(const TensorFunction& f, const Tensor& x) {
   Tape tape;
   Var point = tape.variable(x);
-  return gradient_rows(f(point), point);
+  return gradient_rows("jacobian", f(point), point);
 }
 
 Tensor hessian(const TensorFunction& f, const Tensor& x) {
   Tape tape;
   Var point = tape.variable(x);
-  return gradient_rows(gradient_of_scalar("hessian", f, point), point);
+  return gradient_rows("hessian", gradient_of_scalar("hessian", f, point), point);
 }
 
 Tensor hvp(const TensorFunction& f, const Tensor& x, const Tensor& v) {

@@ -1,4 +1,7 @@
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
@@ -6,6 +9,30 @@
 #include "ops/elementwise.h"
 
 namespace regrad {
+namespace {
+
+// What to do for derivatives of higher order than a fused operation has.
+std::string higher_order(std::string_view operation) {
+  constexpr std::string_view here = "nn/composed.h", recurrent = "nn/composed_recurrent.h";
+  constexpr std::pair<std::string_view, std::string_view> twins[] = {
+      {"additive_score", here},
+      {"cross_entropy", here},
+      {"layer_norm", here},
+      {"monotonic_alignment", "nn/composed_attention.h"},
+      {"head_weights", "nn/composed_heads.h"},
+      {"rnn_gates", recurrent},
+      {"lstm_gates", recurrent},
+      {"gru_gates", recurrent},
+      {"rnn", recurrent},
+      {"lstm", recurrent},
+      {"gru", recurrent}};
+  for (const auto& [fused, header] : twins) {
+    if (fused == operation) return fmt::format("use {}_composed of {}", fused, header);
+  }
+  return operation == "recompute" ? "call the function itself" : "compose it of primitives";
+}
+
+}  // namespace
 
 Tape::List<char> Tape::dependents(std::span<const Var> xs, Node last) const {
   List<char> depends(static_cast<std::size_t>(last) + 1, 0);
@@ -38,10 +65,8 @@ Var Tape::first_order(Node step, const Var& g, Tensor value) {
   }
   return record_each(name, std::move(value), sources, [name](std::size_t) {
     return [name](const Var&) -> Var {
-      fail(
-          "{}: a fused operation has first derivatives only; for more compose it of primitives, as "
-          "the twins in nn/composed.h are",
-          name);
+      fail("{}: a fused operation has first derivatives only; for more {}", name,
+           higher_order(name));
     };
   });
 }

@@ -134,7 +134,9 @@ Var reshape(const Var& x, const Shape& shape);
 // The same with one -1 among the sizes: what the others leave.
 Var reshape(const Var& x, std::initializer_list<Index> dims);
 Var expand(const Var& x, const Shape& shape);  // repeats size-1 dimensions
+Var expand(const Var& x, std::initializer_list<Index> dims);
 Var permute(const Var& x, const Shape& axes);
+Var permute(const Var& x, std::initializer_list<Index> axes);
 Var transpose(const Var& x, int axis_a = -2, int axis_b = -1);
 Var squeeze(const Var& x);              // without its size-1 axes
 Var squeeze(const Var& x, int axis);    // without that one; throws Error if its size is not 1
@@ -215,13 +217,13 @@ Var causal_log_softmax(const Var& x);
 // (x - mean) / sqrt(variance + ε), the variance without Bessel's correction, times weight [N] plus
 // bias [N] (Ba, Kiros and Hinton 2016): x [..., N]. Fused: first derivatives only; the composed
 // twin is in nn/composed.h. Padded steps are read: masked_fill them. Throws Error for an empty
-// axis, weight or bias of another shape and ε ≤ 0.
+// axis, weight or bias of another shape and an ε that is not above 0, also in f32.
 Var layer_norm(const Var& x, double epsilon = 1e-5);
 Var layer_norm(const Var& x, const Var& weight, double epsilon = 1e-5);
 Var layer_norm(const Var& x, const Var& weight, const Var& bias, double epsilon = 1e-5);
 // Σ a b / (max(‖a‖, ε) max(‖b‖, ε)) over the last axis, which goes; the others broadcast. Finite
-// for zeros and for numbers whose squares overflow. Throws Error for ε ≤ 0 and last axes that
-// differ.
+// for zeros and for numbers whose squares overflow. Throws Error for last axes that differ and an ε
+// that is not above 0, also in f32.
 Var cosine_similarity(const Var& a, const Var& b, double epsilon = 1e-8);
 // Zeroes entries with probability p and divides the others by 1 - p (Srivastava et al. 2014).
 Var dropout(const Var& x, double p, Rng& rng);

@@ -54,11 +54,13 @@ Var dot(const Var& a, const Var& b) {
   if (a.rank() != 1 || !(a.shape() == b.shape())) {
     fail("dot: {} and {} are no vectors of one size", a.shape(), b.shape());
   }
+  require_same_dtype(a.value(), b.value(), "dot");
   return matmul(a, b);
 }
 
 Var outer(const Var& a, const Var& b) {
   if (a.rank() != 1 || b.rank() != 1) fail("outer: {} and {} are no vectors", a.shape(), b.shape());
+  require_same_dtype(a.value(), b.value(), "outer");
   return matmul(unsqueeze(a, 1), unsqueeze(b, 0));
 }
 

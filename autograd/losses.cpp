@@ -121,7 +121,8 @@ Var smooth_l1(const Var& x, const Var& target, const Lengths* lengths,
   if (!(beta >= 0 && std::isfinite(beta))) fail("smooth_l1: beta {} is not 0 or above", beta);
   return reduce("smooth_l1", x, target, lengths, options.mean, 1, [&](const Var& a, const Var& b) {
     Var d = sub(a, b);
-    if (beta == 0) return abs(d);
+    // Not only of 0: within a β whose inverse is beyond all numbers there is nothing either.
+    if (!std::isfinite(as_element(1 / beta, d.dtype()))) return abs(d);
     Var c = clamp(d, -beta, beta);
     return mul(affine(c, 1 / beta, 0), sub(d, affine(c, 0.5, 0)));
   });

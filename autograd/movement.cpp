@@ -32,12 +32,12 @@ Var reshape(const Var& x, const Shape& shape) {
 
 Var reshape(const Var& x, std::initializer_list<Index> dims) {
   auto open = std::count(dims.begin(), dims.end(), -1);
-  if (open == 0) return reshape(x, Shape(dims));
+  if (open == 0) return reshape(x, require_shape("reshape", [&] { return Shape(dims); }));
   if (open > 1) fail("reshape: more than one -1 in [{}]", fmt::join(dims, ", "));
   std::vector<Index, PoolAllocator<Index>> sizes(dims);
   Index& wanted = *std::find(sizes.begin(), sizes.end(), -1);
   wanted = 1;
-  Index known = Shape(sizes).size();
+  Index known = require_shape("reshape", [&] { return Shape(sizes); }).size();
   if (known == 0 || x.size() % known != 0) {
     fail("reshape: shape {} leaves no size for the -1 in [{}]", x.shape(), fmt::join(dims, ", "));
   }
@@ -54,6 +54,15 @@ Var permute(const Var& x, const Shape& axes) {
                        }
                        return permute(g, inverse);
                      }});
+}
+
+Var permute(const Var& x, std::initializer_list<Index> axes) {
+  const auto fits = [&](Index axis) { return axis >= 0 && axis < x.rank(); };
+  if (static_cast<int>(axes.size()) != x.rank() || !std::ranges::all_of(axes, fits)) {
+    fail("permute: [{}] is no permutation of the axes of shape {}", fmt::join(axes, ", "),
+         x.shape());
+  }
+  return permute(x, Shape(axes));
 }
 
 Var transpose(const Var& x, int axis_a, int axis_b) {
@@ -82,9 +91,10 @@ Var concat(std::initializer_list<Var> parts, int axis) {
 Var stack(std::span<const Var> parts, int axis) {
   if (parts.empty()) fail("stack: there is nothing to stack");
   const int at = require_new_axis(parts[0].shape(), axis, "stack");
-  const Shape row = parts[0].shape().inserted(at, 1);
+  const Shape row = require_shape("stack", [&] { return parts[0].shape().inserted(at, 1); });
   std::vector<Tensor> values = values_of(parts);
   for (Tensor& value : values) {
+    require_same_dtype(value, parts[0].value(), "stack");
     if (!(value.shape() == parts[0].shape())) {
       fail("stack: shapes {} and {} differ", parts[0].shape(), value.shape());
     }

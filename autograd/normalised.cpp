@@ -3,6 +3,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
+#include "ops/axis.h"
 #include "ops/elementwise.h"
 #include "ops/layer_norm.h"
 #include "ops/softmax.h"
@@ -26,7 +27,16 @@ Var softmax(const Var& x, const Lengths& lengths) {
                 Edge{x, softmax_pullback});
 }
 
+namespace {
+
+void require_queries(const char* operation, const Var& x) {
+  if (x.rank() < 2) fail("{}: shape {} has no rows [..., queries, keys]", operation, x.shape());
+}
+
+}  // namespace
+
 Var causal_softmax(const Var& x) {
+  require_queries("causal_softmax", x);
   return record("causal_softmax", ops::softmax(x.value(), {.causal = true}),
                 Edge{x, softmax_pullback});
 }
@@ -59,6 +69,7 @@ Var log_softmax(const Var& x, const Lengths& lengths) {
 }
 
 Var causal_log_softmax(const Var& x) {
+  require_queries("causal_log_softmax", x);
   return log_softmax(x, {.causal = true}, "causal_log_softmax");
 }
 
@@ -94,10 +105,14 @@ Var layer_norm(const Var& x, const Var& weight, const Var& bias, double epsilon)
 }
 
 Var cosine_similarity(const Var& a, const Var& b, double epsilon) {
-  if (!(epsilon > 0)) fail("cosine_similarity: epsilon {} is not above 0", epsilon);
-  if (a.shape()[-1] != b.shape()[-1]) {
+  require_positive("cosine_similarity", "epsilon", epsilon, a.dtype());
+  require_same_dtype(a.value(), b.value(), "cosine_similarity");
+  const int last_of_a = require_axis(a.shape(), -1, "cosine_similarity");
+  const int last_of_b = require_axis(b.shape(), -1, "cosine_similarity");
+  if (a.shape()[last_of_a] != b.shape()[last_of_b]) {
     fail("cosine_similarity: the last axes of shapes {} and {} differ", a.shape(), b.shape());
   }
+  broadcast(a.shape(), b.shape(), "cosine_similarity");
   auto unit = [&](const Var& x) { return div(x, maximum(norm(x, {-1}, true), epsilon)); };
   return sum(mul(unit(a), unit(b)), {-1});
 }

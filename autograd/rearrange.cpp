@@ -25,7 +25,8 @@ Var squeeze(const Var& x, int axis) {
 }
 
 Var unsqueeze(const Var& x, int axis) {
-  return reshape(x, x.shape().inserted(require_new_axis(x.shape(), axis, "unsqueeze"), 1));
+  axis = require_new_axis(x.shape(), axis, "unsqueeze");
+  return reshape(x, require_shape("unsqueeze", [&] { return x.shape().inserted(axis, 1); }));
 }
 
 std::vector<Var> split(const Var& x, Index parts, int axis) {
@@ -126,6 +127,7 @@ Var conv1d(const Var& x, const Var& weight, const Var* bias, const Conv1dOptions
            weight.shape());
     }
   }
+  ops::windows_shape("conv1d", x.shape(), weight.shape()[2], options);
   Var windows = unfold(x, weight.shape()[2], options);
   Index columns = weight.shape()[1] * weight.shape()[2];
   Var rows = reshape(windows, Shape{windows.shape()[0], windows.shape()[1], columns});

@@ -3,6 +3,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
+#include "ops/axis.h"
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
 
@@ -171,6 +172,10 @@ Var cumsum(const Var& x, int axis, bool from_end) {
 Var expand(const Var& x, const Shape& shape) {
   return record("expand", ops::expand(x.value(), shape),
                 Edge{x, [from = x.shape()](const Var& g) { return sum_to(g, from); }});
+}
+
+Var expand(const Var& x, std::initializer_list<Index> dims) {
+  return expand(x, require_shape("expand", [&] { return Shape(dims); }));
 }
 
 Var sum_to(const Var& x, const Shape& shape) {

@@ -2,6 +2,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/record.h"
+#include "ops/axis.h"
 
 namespace regrad {
 
@@ -20,8 +21,9 @@ Var head_scores(const Var& q, const Var& keys, Index heads, const Lengths& lengt
 }
 
 Var head_sums(const Var& weights, const Var& values, const Lengths& lengths, KeyOrder order) {
+  Tensor y = ops::head_sums(weights.value(), values.value(), lengths, order);
   return record(
-      "head_sums", ops::head_sums(weights.value(), values.value(), lengths, order),
+      "head_sums", std::move(y),
       Edge{weights, [values, heads = weights.shape()[1], lengths, order](
                         const Var& g) { return head_scores(g, values, heads, lengths, order); }},
       AddingEdge{values,
@@ -36,7 +38,8 @@ Var head_sums(const Var& weights, const Var& values, const Lengths& lengths, Key
 Var head_spread(const Var& weights, const Var& x, const Lengths& lengths, KeyOrder order) {
   const Index first = order == KeyOrder::time_first ? lengths.time() : lengths.batch();
   const Index second = order == KeyOrder::time_first ? lengths.batch() : lengths.time();
-  Tensor y = zeros({first, second, x.shape()[-1]}, x.dtype());
+  const Index size = x.shape()[require_axis(x.shape(), -1, "head_spread")];
+  Tensor y = zeros({first, second, size}, x.dtype());
   ops::add_head_spread(y, weights.value(), x.value(), lengths, order);
   return record(
       "head_spread", std::move(y),

@@ -1,6 +1,7 @@
 #include "nn/alignment.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -93,7 +94,14 @@ void LocalPredictiveAlignment::visit(Visitor& visitor) const {
 
 MonotonicAlignment::MonotonicAlignment(const AttentionOptions& options, DType dtype)
     : offset(full({}, options.monotonic_offset, dtype)), noise_(options.monotonic_noise) {
-  if (!(noise_ >= 0)) fail("monotonic attention: noise {} is below 0", noise_);
+  if (!(noise_ >= 0 && std::isfinite(as_element(noise_, dtype)))) {
+    fail("monotonic attention: noise {} is not a finite number from 0 on in {}", noise_,
+         to_string(dtype));
+  }
+  if (!std::isfinite(offset.value().item())) {
+    fail("monotonic attention: offset {} is not finite in {}", options.monotonic_offset,
+         to_string(dtype));
+  }
 }
 
 Aligned MonotonicAlignment::operator()(const Var& scores, const Var&, const AttentionMemory& memory,
@@ -128,7 +136,7 @@ std::shared_ptr<const Alignment> make_alignment(std::string_view name,
   if (name == "local-p") return std::make_shared<LocalPredictiveAlignment>(options, rng, dtype);
   if (name == "monotonic") return std::make_shared<MonotonicAlignment>(options, dtype);
   if (name == "hard-reinforce") return std::make_shared<HardReinforceAlignment>();
-  if (name == "hard-gumbel") return std::make_shared<HardGumbelAlignment>(options);
+  if (name == "hard-gumbel") return std::make_shared<HardGumbelAlignment>(options, dtype);
   if (name == "hard-marginal") return std::make_shared<HardMarginalAlignment>();
   fail("attention: unknown alignment `{}`; known are {}", name, fmt::join(alignment_names(), ", "));
 }

@@ -8,7 +8,7 @@
 
 namespace regrad {
 
-// Weights from scores [B, S]. A sentence of length 0 has only zeros.
+// Weights from scores [B, S]. A sentence of length 0 has only zeros, so has one of nothing but -∞.
 struct Aligned {
   Var weights;  // [B, S]
   // Only where the alignment says so:
@@ -105,7 +105,7 @@ class HardReinforceAlignment : public Alignment {
 // and Poole 2017).
 class HardGumbelAlignment : public Alignment {
  public:
-  explicit HardGumbelAlignment(const AttentionOptions& options);
+  explicit HardGumbelAlignment(const AttentionOptions& options, DType dtype = DType::f32);
   Aligned operator()(const Var& scores, const Var& query, const AttentionMemory& memory,
                      const AttentionState& state, Rng* rng) const override;
 
@@ -124,7 +124,8 @@ class HardMarginalAlignment : public Alignment {
 std::span<const std::string_view> alignment_names();
 
 // By name. Throws Error for an unknown one, listing the known ones, and for a size or window below
-// 1, a temperature of 0 or below and a negative noise where it needs them.
+// 1, a temperature that is not above 0 and finite, a noise that is negative or infinite and an
+// offset that is not finite where it needs them.
 std::shared_ptr<const Alignment> make_alignment(std::string_view name,
                                                 const AttentionOptions& options, Rng& rng,
                                                 DType dtype = DType::f32);

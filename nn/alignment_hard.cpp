@@ -10,9 +10,11 @@
 namespace regrad {
 namespace {
 
-// Rows of x [B, S], each 1 at position choose(row, length) and 0 elsewhere; NaN where a valid entry
-// is, zeros where there is none. `choose` is called for every row, so that random numbers of one do
-// not depend on the lengths of others.
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Rows of x [B, S], each 1 at position choose(row, length), unless that is -1, and 0 elsewhere; NaN
+// where a valid entry is. `choose` is called for every row, so that random numbers of one do not
+// depend on the lengths of others.
 template <class Choose>
 Tensor one_hot_rows(const Tensor& x, const Lengths& lengths, const Choose& choose) {
   const std::vector<double> values = x.to_vector();
@@ -21,8 +23,7 @@ Tensor one_hot_rows(const Tensor& x, const Lengths& lengths, const Choose& choos
   double* out = result.data();
   for (Index b = 0; b < lengths.batch(); ++b, row += lengths.time(), out += lengths.time()) {
     const Index chosen = choose(row, lengths[b]);
-    if (lengths[b] == 0) continue;
-    out[chosen] = 1;
+    if (chosen >= 0) out[chosen] = 1;
     for (Index s = 0; s < lengths[b]; ++s) {
       if (std::isnan(row[s])) out[s] = row[s];
     }
@@ -32,7 +33,8 @@ Tensor one_hot_rows(const Tensor& x, const Lengths& lengths, const Choose& choos
 
 Tensor likeliest(const Tensor& x, const Lengths& lengths) {
   return one_hot_rows(x, lengths, [](const double* row, Index n) {
-    return static_cast<Index>(std::max_element(row, row + n) - row);
+    const double* best = std::max_element(row, row + n);
+    return n == 0 || *best == -infinity ? Index{-1} : static_cast<Index>(best - row);
   });
 }
 
@@ -40,7 +42,7 @@ Tensor likeliest(const Tensor& x, const Lengths& lengths) {
 Tensor draw(const Tensor& probabilities, const Lengths& lengths, Rng& rng) {
   return one_hot_rows(probabilities, lengths, [&](const double* row, Index n) {
     double left = rng.uniform() * std::accumulate(row, row + n, 0.0);
-    Index last = 0;  // that has a probability above 0
+    Index last = -1;  // that has a probability above 0
     for (Index s = 0; s < n; ++s) {
       if (!(row[s] > 0)) continue;
       last = s;
@@ -75,11 +77,9 @@ Aligned HardReinforceAlignment::operator()(const Var& scores, const Var&,
           .entropy = -sum(surprise, {-1})};
 }
 
-HardGumbelAlignment::HardGumbelAlignment(const AttentionOptions& options)
+HardGumbelAlignment::HardGumbelAlignment(const AttentionOptions& options, DType dtype)
     : temperature_(options.temperature) {
-  if (!(temperature_ > 0)) {
-    fail("hard-gumbel attention: temperature {} is not above 0", temperature_);
-  }
+  require_positive("hard-gumbel attention", "temperature", temperature_, dtype);
 }
 
 Aligned HardGumbelAlignment::operator()(const Var& scores, const Var&,
@@ -100,8 +100,9 @@ Aligned HardMarginalAlignment::operator()(const Var& scores, const Var&,
 }
 
 Var marginal_log_likelihood(const Var& log_weights, const Var& log_p, const Lengths& lengths) {
-  const Var likelihoods = transpose(log_p);  // [..., B, S]
-  if (!(log_weights.shape() == likelihoods.shape())) {
+  require_same_dtype(log_weights.value(), log_p.value(), "marginal_log_likelihood");
+  const Var likelihoods = log_p.rank() < 2 ? log_p : transpose(log_p);  // [..., B, S]
+  if (log_p.rank() < 2 || !(log_weights.shape() == likelihoods.shape())) {
     fail(
         "marginal_log_likelihood: log_weights {} [..., batch, time] do not fit log_p {} "
         "[..., time, batch]",
@@ -113,8 +114,7 @@ Var marginal_log_likelihood(const Var& log_weights, const Var& log_p, const Leng
   const Var steps = ones({lengths.time(), lengths.batch()}, log_p.dtype());
   const Tensor valid = transpose(masked_fill(steps, lengths, 0)).value();
   const Tensor any = greater(sum(Var(valid), {-1}), 0);
-  const Var joint =
-      where(valid, log_weights + likelihoods, -std::numeric_limits<double>::infinity());
+  const Var joint = where(valid, log_weights + likelihoods, -infinity);
   return where(any, logsumexp(joint, {-1}), 0);
 }
 

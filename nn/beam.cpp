@@ -45,7 +45,7 @@ class Search {
     }
     needs_weights_ = beam.coverage_penalty != 0;
     rows_ = gather();
-    if (!rows_.sentences.empty()) step_ = make_step_(ids(rows_.sentences));
+    if (!rows_.sentences.empty()) renew_step();
   }
 
   bool active() const { return !rows_.sentences.empty(); }
@@ -74,6 +74,11 @@ class Search {
   }
 
  private:
+  void renew_step() {
+    step_ = make_step_(ids(rows_.sentences));
+    require_step("beam_search", step_);
+  }
+
   Rows gather() const {
     Rows rows;
     for (std::size_t b = 0; b < sentences_.size(); ++b) {
@@ -90,11 +95,11 @@ class Search {
   void reorder() {
     const Rows next = gather();
     const Ids origins = ids(next.origins);
-    if (!next.sentences.empty()) {
-      for (Var& part : state_) part = take_rows(part, origins);
-      if (next.sentences != rows_.sentences) step_ = make_step_(ids(next.sentences));
-    }
+    const bool changed = next.sentences != rows_.sentences;
     rows_ = next;
+    if (rows_.sentences.empty()) return;
+    for (Var& part : state_) part = take_rows(part, origins);
+    if (changed) renew_step();
   }
 
   const MakeStep& make_step_;
@@ -113,6 +118,11 @@ class Search {
 Var take_rows(const Var& x, const Ids& taken) {
   if (x.rank() < 1)
     fail("take_rows: a state must have the batch as its first axis, not {}", x.shape());
+  for (const std::int32_t row : taken) {
+    if (row < 0 || row >= x.shape()[0]) {
+      fail("take_rows: row {} is outside of [0, {})", row, x.shape()[0]);
+    }
+  }
   const Index inner = x.shape().product(1, x.rank());
   return reshape(rows(reshape(x, {x.shape()[0], inner}), taken), x.shape().with(0, taken.size()));
 }
@@ -153,6 +163,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const MakeStep& make_step, Deco
   const Paused paused;
   require_limits("beam_search", options, source_lengths.batch());
   require_options(beam);
+  if (!make_step) fail("beam_search: what makes the decoder's step is an empty function");
   Search search(make_step, std::move(state), source_lengths, options, beam);
   while (search.active()) search.advance();
   return search.result();

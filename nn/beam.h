@@ -37,7 +37,7 @@ struct BeamOptions {
 // Per sentence up to n_best different hypotheses, best first: finished ones, then, where the limit
 // left too few, unfinished ones. `state` has a row per sentence. Records nothing. A sentence's
 // result does not depend on the others of the batch. Throws Error for options out of range, as
-// greedy does, and for a coverage penalty without attention weights.
+// greedy does, for a coverage penalty without attention weights and for an empty function.
 std::vector<std::vector<Hypothesis>> beam_search(const MakeStep& make_step, DecoderState state,
                                                  const Lengths& source_lengths,
                                                  const DecodingOptions& options,

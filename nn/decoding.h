@@ -41,7 +41,8 @@ struct Hypothesis {
 
 // Takes the likeliest token at each step, the lowest id on ties, until each sentence has come to
 // <eos> or to its limit. Records nothing. A sentence's result does not depend on the others of the
-// batch. Throws Error for logits that are NaN or +infinity and for outputs of another shape.
+// batch. Throws Error for logits that are NaN or +infinity, for outputs of another shape and for an
+// empty step.
 std::vector<Hypothesis> greedy(const DecoderStep& step, DecoderState state,
                                const Lengths& source_lengths, const DecodingOptions& options);
 

@@ -87,6 +87,10 @@ void require_limits(std::string_view operation, const DecodingOptions& options, 
   }
 }
 
+void require_step(std::string_view operation, const DecoderStep& step) {
+  if (!step) fail("{}: the decoder's step is an empty function", operation);
+}
+
 void require_output(std::string_view operation, const DecoderOutput& output, Index rows,
                     Index time) {
   const Shape &logits = output.logits.shape(), &weights = output.weights.shape();
@@ -148,6 +152,7 @@ std::vector<Hypothesis> decode_rows(std::string_view operation, const DecoderSte
                                     DecoderState state, const Lengths& source_lengths,
                                     const DecodingOptions& options, const Choose& choose) {
   const Paused paused;
+  require_step(operation, step);
   Rows rows(operation, source_lengths, options, choose);
   while (rows.active()) rows.take(step(rows.previous(), state));
   return rows.result();

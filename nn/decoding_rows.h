@@ -13,6 +13,9 @@ namespace regrad {
 // Throws Error, naming the operation, unless there is one non-negative limit per sentence.
 void require_limits(std::string_view operation, const DecodingOptions& options, Index sentences);
 
+// Throws Error, naming the operation, for a step that cannot be called.
+void require_step(std::string_view operation, const DecoderStep& step);
+
 // Throws Error, naming the operation, unless logits are [rows, V] and weights, if any, [rows,
 // time].
 void require_output(std::string_view operation, const DecoderOutput& output, Index rows,

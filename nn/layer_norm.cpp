@@ -7,7 +7,7 @@ namespace regrad {
 
 LayerNorm::LayerNorm(Index size, DType dtype, double small) : epsilon(small) {
   require_size("layer_norm", "size", size);
-  if (!(epsilon > 0)) fail("layer_norm: epsilon {} is not above 0", epsilon);
+  require_positive("layer_norm", "epsilon", epsilon, dtype);
   weight = Parameter(ones({size}, dtype));
   bias = Parameter(zeros({size}, dtype));
 }

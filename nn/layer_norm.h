@@ -6,7 +6,8 @@
 namespace regrad {
 
 // (x - mean) / sqrt(variance + ε) over the last axis, times weight plus bias (Ba, Kiros and Hinton
-// 2016): x [..., N] -> [..., N]. Throws Error for a size below 1 and ε ≤ 0.
+// 2016): x [..., N] -> [..., N]. Throws Error for a size below 1 and an ε
+// that is not above 0, also in f32.
 struct LayerNorm : Module {
   explicit LayerNorm(Index size, DType dtype = DType::f32, double epsilon = 1e-5);
 

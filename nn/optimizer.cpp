@@ -130,6 +130,12 @@ Optimizer::Optimizer(std::vector<NamedParameter> parameters, double learning_rat
   }
 }
 
+void Optimizer::require_epsilon(const char* optimizer, double epsilon) const {
+  for (const Slot& slot : slots_) {
+    require_positive(optimizer, "epsilon", epsilon, slot.parameter.value().dtype());
+  }
+}
+
 void Optimizer::set_learning_rate(double learning_rate) {
   require_range("optimizer", "learning rate", learning_rate, 0, infinity);
   learning_rate_ = learning_rate;
@@ -221,7 +227,7 @@ Adam::Adam(std::vector<NamedParameter> parameters, const AdamOptions& options)
       options_(options) {
   require_range("adam", "beta1", options.beta1, 0, 1);
   require_range("adam", "beta2", options.beta2, 0, 1);
-  require_range("adam", "epsilon", options.epsilon, 0, infinity);
+  require_epsilon("adam", options.epsilon);
   require_range("adam", "weight decay", options.weight_decay, 0, infinity);
 }
 
@@ -257,7 +263,7 @@ Adadelta::Adadelta(std::vector<NamedParameter> parameters, const AdadeltaOptions
     : Optimizer(std::move(parameters), options.learning_rate, {"square_avg", "acc_delta"}),
       options_(options) {
   require_range("adadelta", "rho", options.rho, 0, 1);
-  require_range("adadelta", "epsilon", options.epsilon, 0, infinity);
+  require_epsilon("adadelta", options.epsilon);
   require_range("adadelta", "weight decay", options.weight_decay, 0, infinity);
 }
 

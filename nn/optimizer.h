@@ -56,6 +56,9 @@ class Optimizer {
   };
   Optimizer(std::vector<NamedParameter> parameters, double learning_rate,
             std::vector<std::string> moment_names);
+  // Throws Error unless it is above 0 in the type of each parameter: gradients of zeros only are
+  // divided by it.
+  void require_epsilon(const char* optimizer, double epsilon) const;
 
  private:
   virtual void update(Slot& slot, const Tensor& gradient) const = 0;
@@ -97,7 +100,8 @@ struct AdamOptions {
 
 // m = β₁ m + (1 - β₁) g, v = β₂ v + (1 - β₂) g²,
 // parameter -= learning_rate m̂ / (sqrt(v̂) + ε) with m̂ = m / (1 - β₁ᵗ), v̂ = v / (1 - β₂ᵗ)
-// (Kingma and Ba 2014); as torch.optim.Adam, but with one t for all parameters.
+// (Kingma and Ba 2014); as torch.optim.Adam, but with one t for all parameters. Throws Error for
+// options out of range; ε must be above 0.
 class Adam : public Optimizer {
  public:
   explicit Adam(const Module& module, const AdamOptions& options = {});
@@ -132,7 +136,7 @@ struct AdadeltaOptions {
 
 // v = ρ v + (1 - ρ) g², d = sqrt(u + ε) / sqrt(v + ε) g, u = ρ u + (1 - ρ) d²,
 // parameter -= learning_rate d (Zeiler 2012); as torch.optim.Adadelta. Bahdanau et al. (2014)
-// trained with ρ = 0.95.
+// trained with ρ = 0.95. Throws Error for options out of range; ε must be above 0.
 class Adadelta : public Optimizer {
  public:
   explicit Adadelta(const Module& module, const AdadeltaOptions& options = {});

@@ -30,9 +30,17 @@ Var Reinforce::loss(const Var& log_probability, const Var& entropy, const Var& r
   const double average = mean(fixed).item();
   if (!std::isfinite(average)) fail("reinforce: the mean of the rewards is {}", average);
   const double baseline = baseline_.value_or(average);
+  Var loss = -mean((fixed - baseline) * log_probability * options_.reward_weight +
+                   entropy * options_.entropy_weight);
   baseline_ = options_.baseline_decay * baseline + (1 - options_.baseline_decay) * average;
-  return -mean((fixed - baseline) * log_probability * options_.reward_weight +
-               entropy * options_.entropy_weight);
+  return loss;
+}
+
+void Reinforce::set_baseline(std::optional<double> baseline) {
+  if (baseline && !std::isfinite(*baseline)) {
+    fail("reinforce: baseline {} is not finite", *baseline);
+  }
+  baseline_ = baseline;
 }
 
 }  // namespace regrad

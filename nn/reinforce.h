@@ -22,13 +22,13 @@ class Reinforce {
 
   // log_probability and entropy [B], summed over a sentence's steps; rewards [B], log p(target |
   // positions), say, which get no gradient. Uses the baseline of the calls before, the first call
-  // the mean of its own rewards, then updates it. Throws Error for shapes that differ and for a
-  // reward that is not finite.
+  // the mean of its own rewards, then updates it. Throws Error, with the baseline as it was, for
+  // shapes or types that differ and for a reward that is not finite.
   Var loss(const Var& log_probability, const Var& entropy, const Var& rewards);
 
-  // For checkpoints; none before the first call.
+  // For checkpoints; none before the first call. Throws Error for one that is not finite.
   const std::optional<double>& baseline() const { return baseline_; }
-  void set_baseline(std::optional<double> baseline) { baseline_ = baseline; }
+  void set_baseline(std::optional<double> baseline);
 
  private:
   ReinforceOptions options_;

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ops/axis.h"
 #include "ops/error.h"
 
 namespace regrad::safetensors {
@@ -88,12 +89,15 @@ std::pair<Shape, std::uint64_t> parse_shape(const std::string& name, const Json&
   }
   std::uint64_t bytes = size_of(dtype);
   for (const std::uint64_t size : sizes) {
-    if (__builtin_mul_overflow(bytes, size, &bytes) || !std::in_range<Index>(bytes)) {
+    if (__builtin_mul_overflow(bytes, size, &bytes) || !std::in_range<Index>(bytes) ||
+        !std::in_range<Index>(size)) {
       fail("tensor {}: the product of shape {} overflows", name, json.dump());
     }
   }
   const std::vector<Index> dimensions(sizes.begin(), sizes.end());
-  return {Shape(dimensions), bytes};
+  // A size of 0 hides the others in the product.
+  const std::string tensor = fmt::format("tensor {}", name);
+  return {require_shape(tensor, [&] { return Shape(dimensions); }), bytes};
 }
 
 Entry parse_entry(const std::string& name, const Json& json) {

@@ -1,5 +1,7 @@
 #include "nn/transformer.h"
 
+#include <cmath>
+
 #include "nn/sizes.h"
 #include "nn/without_padding.h"
 
@@ -41,6 +43,11 @@ Var lengths_as_var(const Lengths& lengths, DType dtype) {
 
 Lengths lengths_of(const Var& values, Index time) {
   const std::vector<double> numbers = values.value().to_vector();
+  for (const double number : numbers) {
+    if (number >= 0 && number <= static_cast<double>(time) && number == std::floor(number))
+      continue;
+    fail("transformer: the cached length {} is no number of steps from 0 to {}", number, time);
+  }
   return Lengths(std::vector<std::int32_t>(numbers.begin(), numbers.end()), time);
 }
 

@@ -25,4 +25,14 @@ inline int require_new_axis(const Shape& shape, int axis, std::string_view opera
   return axis < 0 ? axis + rank + 1 : axis;
 }
 
+// The shape that make() gives. Throws Error, naming the operation, where that is none.
+template <class F>
+Shape require_shape(std::string_view operation, const F& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    fail("{}: {}", operation, error.what());
+  }
+}
+
 }  // namespace regrad

@@ -1,6 +1,8 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "ops/reduce.h"
 #include "ops/strides.h"
@@ -131,7 +133,16 @@ void scale(Tensor& y, double factor) {
   visit(y.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* values = y.mutable_data<T>();
-    simd::kernels<T>().affine(values, static_cast<T>(factor), T(0), values, y.size());
+    const auto multiply = [&](double by) {
+      simd::kernels<T>().affine(values, static_cast<T>(by), T(0), values, y.size());
+    };
+    // A T holds no more than a few digits of such a factor, but all of its root.
+    if (factor != 0 && std::abs(factor) < std::numeric_limits<T>::min()) {
+      const double root = std::sqrt(std::abs(factor));
+      multiply(root);
+      return multiply(factor / root);
+    }
+    multiply(factor);
   });
 }
 

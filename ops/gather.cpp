@@ -70,7 +70,7 @@ Tensor one_hot(const Ids& ids, const Lengths* lengths, Index classes, DType dtyp
     }
     require_lengths(*lengths, ids.shape()[0], ids.shape()[1], "one_hot");
   }
-  Tensor y = zeros(ids.shape().appended(classes), dtype);
+  Tensor y = zeros(require_shape("one_hot", [&] { return ids.shape().appended(classes); }), dtype);
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     T* out = y.mutable_data<T>();

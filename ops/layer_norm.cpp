@@ -53,7 +53,7 @@ LayerNorm layer_norm(const Tensor& x, const Tensor* weight, const Tensor* bias, 
   if (x.rank() < 1 || x.shape()[-1] == 0) {
     fail("layer_norm: shape {} has nothing along its last axis", x.shape());
   }
-  if (!(epsilon > 0)) fail("layer_norm: epsilon {} is not above 0", epsilon);
+  require_positive("layer_norm", "epsilon", epsilon, x.dtype());
   require_affine(x, weight, "weight");
   require_affine(x, bias, "bias");
   Index n = x.shape()[-1], rows = x.size() / n;

@@ -13,7 +13,7 @@ struct LayerNorm {
 };
 // (x - mean) / sqrt(variance + epsilon) over the last axis of x [..., N], times weight [N] plus
 // bias [N], either of which may be nullptr. Throws Error for an empty axis, other shapes, mixed
-// types and an epsilon that is not above 0.
+// types and an epsilon that is not above 0 as an element of the type.
 LayerNorm layer_norm(const Tensor& x, const Tensor* weight, const Tensor* bias, double epsilon);
 
 // Its gradients, each added in place unless nullptr.

@@ -84,11 +84,11 @@ Tensor slice(const Tensor& x, int axis, Index begin, Index end) {
 }
 
 void add_slice(Tensor& y, const Tensor& g, int axis, Index begin) {
-  require_same_dtype(y, g, "add_slice");
+  require_same_dtype(y, g, "unslice");
   axis = require_axis(y.shape(), axis, "unslice");
   if (g.rank() != y.rank() || !(g.shape().with(axis, 0) == y.shape().with(axis, 0)) || begin < 0 ||
       begin > y.shape()[axis] - g.shape()[axis]) {
-    fail("add_slice: {} does not fit at {} of axis {} of shape {}", g.shape(), begin, axis,
+    fail("unslice: {} does not fit at {} of axis {} of shape {}", g.shape(), begin, axis,
          y.shape());
   }
   if (g.size() == 0) return;
@@ -114,26 +114,32 @@ void for_each_valid(const Ids& ids, const Lengths* lengths, const F& f) {
   }
 }
 
-void require_rows(const Tensor& table, const Ids& ids, const Lengths* lengths) {
-  if (table.rank() != 2) fail("rows: the table has shape {}, not [rows, columns]", table.shape());
+// The shape of the rows that are taken from the table.
+Shape require_rows(std::string_view operation, const Tensor& table, const Ids& ids,
+                   const Lengths* lengths) {
+  if (table.rank() != 2) {
+    fail("{}: the table has shape {}, not [rows, columns]", operation, table.shape());
+  }
   if (lengths) {
-    if (ids.shape().rank() != 2) fail("rows: ids {} with lengths are [time, batch]", ids.shape());
-    require_lengths(*lengths, ids.shape()[0], ids.shape()[1], "rows");
+    if (ids.shape().rank() != 2) {
+      fail("{}: ids {} with lengths are [time, batch]", operation, ids.shape());
+    }
+    require_lengths(*lengths, ids.shape()[0], ids.shape()[1], operation);
   }
   for_each_valid(ids, lengths, [&](Index position, Index id) {
     if (id < 0 || id >= table.shape()[0]) {
-      fail("rows: id {} at position {} of ids {} is outside of the table's {} rows", id, position,
-           ids.shape(), table.shape()[0]);
+      fail("{}: id {} at position {} of ids {} is outside of the table's {} rows", operation, id,
+           position, ids.shape(), table.shape()[0]);
     }
   });
+  return require_shape(operation, [&] { return ids.shape().appended(table.shape()[1]); });
 }
 
 }  // namespace
 
 Tensor gather_rows(const Tensor& table, const Ids& ids, const Lengths* lengths) {
-  require_rows(table, ids, lengths);
+  Tensor y(require_rows("rows", table, ids, lengths), table.dtype());
   Index columns = table.shape()[1];
-  Tensor y(ids.shape().appended(columns), table.dtype());
   visit(table.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* in = table.data<T>();
@@ -147,10 +153,11 @@ Tensor gather_rows(const Tensor& table, const Ids& ids, const Lengths* lengths) 
 }
 
 void add_rows(Tensor& table, const Tensor& g, const Ids& ids, const Lengths* lengths) {
-  require_rows(table, ids, lengths);
-  require_same_dtype(table, g, "add_rows");
-  if (!(g.shape() == ids.shape().appended(table.shape()[1]))) {
-    fail("add_rows: {} does not fit ids {} and table {}", g.shape(), ids.shape(), table.shape());
+  const Shape rows = require_rows("scatter_rows", table, ids, lengths);
+  require_same_dtype(table, g, "scatter_rows");
+  if (!(g.shape() == rows)) {
+    fail("scatter_rows: {} does not fit ids {} and table {}", g.shape(), ids.shape(),
+         table.shape());
   }
   visit(g.dtype(), [&](auto zero) {
     using T = decltype(zero);

@@ -75,8 +75,10 @@ Tensor pad(const Tensor& x, std::span<const Padding> padding, double value) {
       fail("pad: {} before and {} after axis {}; to take entries away use slice", part.before,
            part.after, part.axis);
     }
-    before = before.with(axis, part.before);
-    shape = shape.with(axis, part.before + shape[axis] + part.after);
+    shape = require_shape("pad", [&] {
+      before = before.with(axis, part.before);
+      return shape.with(axis, part.before + shape[axis] + part.after);
+    });
   }
   Tensor y = full(shape, value, x.dtype());
   Strides strides = contiguous_strides(shape);
@@ -113,24 +115,27 @@ void for_each_window_step(const Shape& x, const Shape& windows, const Conv1dOpti
   }
 }
 
-Shape windows_shape(const Shape& x, Index kernel, const Conv1dOptions& options) {
-  if (x.rank() != 3) fail("unfold: shape {} is not [time, batch, channels]", x);
+}  // namespace
+
+Shape windows_shape(std::string_view operation, const Shape& x, Index kernel,
+                    const Conv1dOptions& options) {
+  if (x.rank() != 3) fail("{}: shape {} is not [time, batch, channels]", operation, x);
   if (kernel < 1 || options.stride < 1 || options.padding < 0 || options.padding > most) {
-    fail("unfold: kernel {} or stride {} below 1 or padding {} below 0 or beyond all memory",
+    fail("{}: kernel {} or stride {} below 1 or padding {} below 0 or beyond all memory", operation,
          kernel, options.stride, options.padding);
   }
   Index free = x[0] + 2 * options.padding - kernel;
   if (free < 0) {
-    fail("unfold: the kernel of {} steps is longer than the {} of shape {} with padding {}", kernel,
-         x[0], x, options.padding);
+    fail("{}: the kernel of {} steps is longer than the {} of shape {} with padding {}", operation,
+         kernel, x[0], x, options.padding);
   }
-  return Shape{free / options.stride + 1, x[1], kernel, x[2]};
+  return require_shape(operation, [&] {
+    return Shape{free / options.stride + 1, x[1], kernel, x[2]};
+  });
 }
 
-}  // namespace
-
 Tensor unfold(const Tensor& x, Index kernel, const Conv1dOptions& options) {
-  Tensor y = zeros(windows_shape(x.shape(), kernel, options), x.dtype());
+  Tensor y = zeros(windows_shape("unfold", x.shape(), kernel, options), x.dtype());
   Index channels = x.shape()[2];
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -146,7 +151,7 @@ Tensor unfold(const Tensor& x, Index kernel, const Conv1dOptions& options) {
 void add_folded(Tensor& x, const Tensor& windows, const Conv1dOptions& options) {
   require_same_dtype(x, windows, "fold");
   if (windows.rank() != 4 ||
-      !(windows_shape(x.shape(), windows.shape()[2], options) == windows.shape())) {
+      !(windows_shape("fold", x.shape(), windows.shape()[2], options) == windows.shape())) {
     fail("fold: shape {} holds no windows of shape {} with stride {} and padding {}",
          windows.shape(), x.shape(), options.stride, options.padding);
   }

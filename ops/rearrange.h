@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "ops/ids.h"
 #include "ops/tensor.h"
@@ -29,6 +30,10 @@ Tensor reverse(const Tensor& x, const Lengths& lengths);
 // x within a larger tensor of `value`. Throws Error for a negative size or an axis given twice.
 Tensor pad(const Tensor& x, std::span<const Padding> padding, double value);
 
+// [T', B, kernel, C], the shape of the windows of x [T, B, C]. Throws Error, naming the operation,
+// for another x and for a kernel, stride or padding that does not fit it.
+Shape windows_shape(std::string_view operation, const Shape& x, Index kernel,
+                    const Conv1dOptions& options);
 // x [T, B, C]: the windows [T', B, kernel, C] with y[t, b, k] = x[t stride + k - padding, b], zero
 // outside of x; T' = ⌊(T + 2 padding - kernel) / stride⌋ + 1.
 Tensor unfold(const Tensor& x, Index kernel, const Conv1dOptions& options);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ops/axis.h"
 #include "ops/blas.h"
 #include "ops/reduce.h"
 #include "ops/simd/kernels.h"
@@ -147,7 +148,8 @@ Tensor head_scores(const Tensor& q, const Tensor& keys, Index heads, const Lengt
 Tensor head_sums(const Tensor& weights, const Tensor& values, const Lengths& lengths,
                  KeyOrder order) {
   require_same_dtype(weights, values, "head_sums");
-  const Sizes sizes = sizes_of_weights("head_sums", weights, values.shape()[-1], lengths, order);
+  const Index size = values.shape()[require_axis(values.shape(), -1, "head_sums")];
+  const Sizes sizes = sizes_of_weights("head_sums", weights, size, lengths, order);
   if (!(values.shape() == sizes.of_keys())) {
     fail("head_sums: values {} do not fit weights {}", values.shape(), weights.shape());
   }
@@ -171,9 +173,9 @@ void add_head_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Le
                      KeyOrder order) {
   require_same_dtype(weights, x, "head_spread");
   require_same_dtype(y, x, "head_spread");
-  const Sizes sizes = sizes_of_weights("head_spread", weights, x.shape()[-1], lengths, order);
-  if (!(x.shape() == Shape{sizes.queries, sizes.batch, x.shape()[-1]}) ||
-      !(y.shape() == sizes.of_keys())) {
+  const Index size = x.shape()[require_axis(x.shape(), -1, "head_spread")];
+  const Sizes sizes = sizes_of_weights("head_spread", weights, size, lengths, order);
+  if (!(x.shape() == Shape{sizes.queries, sizes.batch, size}) || !(y.shape() == sizes.of_keys())) {
     fail("head_spread: {} does not fit weights {} and a sum of shape {}", x.shape(),
          weights.shape(), y.shape());
   }

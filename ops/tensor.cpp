@@ -102,6 +102,7 @@ Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
 Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
 
 Tensor arange(Index n, DType dtype) {
+  if (n < 0) fail("arange: {} numbers", n);
   Tensor result({n}, dtype);
   visit(dtype, [&](auto zero) {
     auto* values = result.mutable_data<decltype(zero)>();

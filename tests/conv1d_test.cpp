@@ -102,7 +102,7 @@ TEST_CASE("conv1d, unfold and fold name what does not fit") {
   CHECK(message_of([&] {
           (void)conv1d(x, ones({5, 4, 6}), {.padding = 1});
         }) ==
-        "unfold: the kernel of 6 steps is longer than the 3 of shape [3, 2, 4] with padding 1");
+        "conv1d: the kernel of 6 steps is longer than the 3 of shape [3, 2, 4] with padding 1");
   CHECK_THROWS_AS((void)conv1d(ones({3, 4}), ones({5, 4, 2})), Error);
   CHECK(message_of([&] {
           (void)conv1d(x, ones({5, 4, 2}), ones({4}));

@@ -124,14 +124,14 @@ TEST_CASE("slices outside are errors") {
         "slice: axis 2 does not exist in shape [3, 4] of rank 2");
   CHECK(message_of([&] {
           add_slice(x, zeros({3, 2}), 1, 3);
-        }) == "add_slice: [3, 2] does not fit at 3 of axis 1 of shape [3, 4]");
+        }) == "unslice: [3, 2] does not fit at 3 of axis 1 of shape [3, 4]");
   CHECK(message_of([&] { add_slice(x, zeros({2, 2}), 1, 0); }) != "");
   CHECK(message_of([&] { add_slice(x, zeros({3, 2}), 1, -1); }) != "");
   CHECK(message_of([&] { add_slice(x, zeros({3}), 1, 0); }) != "");
   CHECK(message_of([&] { add_slice(x, zeros({3, 2}), 1, INT64_MAX); }) != "");
   CHECK(message_of([&] {
           add_slice(x, zeros({3, 1}, DType::f64), 1, 0);
-        }) == "add_slice: f32 [3, 4] with f64 [3, 1]; convert one of them with to()");
+        }) == "unslice: f32 [3, 4] with f64 [3, 1]; convert one of them with to()");
 }
 
 TEST_CASE("gather_rows and add_rows are adjoint") {
@@ -185,10 +185,10 @@ TEST_CASE("rows that do not exist are errors") {
         }) == "rows: lengths are of 1 sequences of up to 1 steps, the input of 1 of 2");
   CHECK(message_of([&] {
           add_rows(table, zeros({2, 2}), Ids{0, 1}, nullptr);
-        }) == "add_rows: [2, 2] does not fit ids [2] and table [5, 3]");
+        }) == "scatter_rows: [2, 2] does not fit ids [2] and table [5, 3]");
   CHECK(message_of([&] {
           add_rows(table, zeros({1, 3}, DType::f64), Ids{0}, nullptr);
-        }) == "add_rows: f32 [5, 3] with f64 [1, 3]; convert one of them with to()");
+        }) == "scatter_rows: f32 [5, 3] with f64 [1, 3]; convert one of them with to()");
 }
 
 TEST_CASE("masked_fill replaces padding, whatever stood there") {

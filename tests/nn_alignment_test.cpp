@@ -180,6 +180,27 @@ TEST_CASE("a NaN score does not hide in a one-hot row") {
   }
 }
 
+TEST_CASE("where no score is above -infinity no alignment looks anywhere, nor has a gradient") {
+  Rng rng(1);
+  const Tensor scores = tensor({{-infinity, -infinity, 9}, {-infinity, 2, 1}}, DType::f64);
+  const Lengths lengths({2, 3}, 3);
+  for (const char* name : {"soft", "sparsemax", "entmax", "hard-reinforce", "hard-gumbel"}) {
+    CAPTURE(name);
+    for (Rng* given : {static_cast<Rng*>(nullptr), &rng}) {
+      Tape tape;
+      const Var x = tape.variable(scores);
+      const Aligned y = align(name, x, lengths, given);
+      CHECK(identical(y.weights.value()[0], zeros({3}, DType::f64)));
+      CHECK(sum(Var(y.weights.value()[1])).item() == doctest::Approx(1));
+      CHECK(y.weights.value().at({1, 0}) == 0);
+      Var loss = sum(y.weights * Var(tensor({1, 2, 3}, DType::f64)));
+      if (y.entropy.size() > 0) loss = loss + sum(y.entropy + y.log_probability);
+      if (!loss.watched()) continue;
+      CHECK(identical(tape.backward(loss)[x][0], zeros({3}, DType::f64)));
+    }
+  }
+}
+
 TEST_CASE("marginal_log_likelihood sums alignments out") {
   Rng rng(1);
   const Tensor log_p = log_softmax(Var(draw({2, 4, 3}, rng))).value();  // [2, S, B]

@@ -280,6 +280,12 @@ TEST_CASE("attention: unknown names and sizes that do not fit are named errors")
   CHECK(contains(message("dot", "local-p", with(&Options::attention_size, 0)), "attention size"));
   CHECK(contains(message("dot", "hard-gumbel", with(&Options::temperature, 0.0)), "temperature 0"));
   CHECK(contains(message("dot", "monotonic", with(&Options::monotonic_noise, -1.0)), "noise -1"));
+  for (const double bad : {std::nan(""), HUGE_VAL, 1e50}) {  // infinite in f32
+    CHECK(contains(message("dot", "hard-gumbel", with(&Options::temperature, bad)), "temperature"));
+    CHECK(contains(message("dot", "monotonic", with(&Options::monotonic_noise, bad)), "noise"));
+    CHECK(contains(message("dot", "monotonic", with(&Options::monotonic_offset, bad)), "offset"));
+  }
+  CHECK(contains(message("dot", "hard-gumbel", with(&Options::temperature, 1e-50)), "in f32"));
 }
 
 TEST_CASE("attention: a state of another batch is a named error") {

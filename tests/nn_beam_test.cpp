@@ -261,6 +261,9 @@ TEST_CASE("beam_search refuses what does not fit") {
   CHECK(contains(message(fine, {}, {3}), "1 limits in max_length for 2 sentences"));
   CHECK(contains(message(fine, {}, {3, -1}), "a limit of -1 tokens"));
   CHECK(contains(message(fine, {}, {3, 3}, {Var(scalar(1))}), "take_rows"));
+  CHECK(contains(message({}), "beam_search: what makes the decoder's step is an empty function"));
+  const MakeStep none = [](const Ids&) { return DecoderStep(); };
+  CHECK(message(none) == "beam_search: the decoder's step is an empty function");
   const MakeStep wrong = [](const Ids&) -> DecoderStep {
     return [](const Ids&, DecoderState&) { return DecoderOutput{zeros({7, 4}), {}}; };
   };

@@ -196,6 +196,9 @@ TEST_CASE("logits that are not finite and shapes that do not fit are named error
                    greedy(wide, {}, Lengths::full(5, 1), {bos, eos, {3}});
                  }),
                  "weights must be [1, 5], not [1, 7]"));
+  CHECK(message_of([&] {
+          greedy({}, {}, Lengths::full(5, 1), {bos, eos, {3}});
+        }) == "greedy: the decoder's step is an empty function");
 }
 
 }  // namespace regrad

@@ -99,6 +99,16 @@ TEST_CASE("reinforce: what cannot be is a named error") {
                  "log-probabilities [2], entropies [2] and rewards [3]"));
   CHECK(contains(message_of([&] { reinforce.loss(zeros({1}), zeros({1}), full({1}, INFINITY)); }),
                  "rewards is inf"));
+  const Var wide = zeros({1}, DType::f64);
+  for (const std::optional<double> baseline : {std::optional<double>(), std::optional(0.5)}) {
+    reinforce.set_baseline(baseline);
+    CHECK(contains(message_of([&] { reinforce.loss(wide, zeros({1}), ones({1})); }), "f64"));
+    CHECK(contains(message_of([&] { reinforce.loss(zeros({1}), wide, ones({1})); }), "f64"));
+    for (const double bad : {std::nan(""), HUGE_VAL}) {
+      CHECK(contains(message_of([&] { reinforce.set_baseline(bad); }), "is not finite"));
+    }
+    CHECK(reinforce.baseline() == baseline);  // nothing changes when it throws
+  }
 }
 
 }  // namespace regrad

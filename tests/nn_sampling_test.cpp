@@ -134,6 +134,10 @@ TEST_CASE("sample refuses options out of range") {
                  "0 generators for 1 sentences"));
   CHECK(contains(message_of([&] { frequencies(full({5}, std::nan("")), {}, 1, 1); }),
                  "sample: the logits of sentence 0 are not finite"));
+  Rng random(1);
+  CHECK(message_of([&] {
+          sample({}, {}, Lengths::full(1, 1), {bos, eos, {1}}, {}, std::span(&random, 1));
+        }) == "sample: the decoder's step is an empty function");
 }
 
 }  // namespace regrad

@@ -267,6 +267,14 @@ TEST_CASE("errors of transformers name what does not fit") {
   CHECK(contains(message_of([&] { decoder.step(x, cache); }), "a step must be [batch, 4]"));
   CHECK(contains(message_of([&] { decoder.step(zeros({2, 4}), none); }), "begin with start()"));
   CHECK(contains(message_of([&] { decoder.step(zeros({3, 4}), cache); }), "differ in batch"));
+  for (const double bad : {std::nan(""), -1.0, 4.0, 1.5, 1e10, HUGE_VAL}) {
+    TransformerCache spoilt = cache;
+    spoilt[0] = tensor({3, bad});
+    CHECK(contains(message_of([&] {
+                     decoder.step(zeros({2, 4}), spoilt);
+                   }),
+                   fmt::format("transformer: the cached length {} is no number of steps", bad)));
+  }
   cut[1] = zeros({2, 0, 3});
   CHECK(contains(message_of([&] { decoder.step(zeros({2, 4}), cut); }), "[batch, time, 4]"));
 }
