@@ -33,8 +33,10 @@ Var minimum(const Var& a, const Var& b);
 Var minimum(const Var& x, double c);
 Var maximum(const Var& a, const Var& b);
 Var maximum(const Var& x, double c);
-// a where the condition (what a comparison returns) is not 0, else b. What was not taken changes
-// neither values nor gradients, though it be NaN or infinite.
+// a where the condition (what a comparison returns) is not 0, else b. What was not taken changes no
+// value, though it be NaN or infinite, and its gradient is 0; but a function before it that has no
+// finite derivative there (log, sqrt, rsqrt, reciprocal or pow at 0) makes a NaN of that 0. So
+// choose what it is taken of: where(c, log(where(c, x, 1)), 0) for where(c, log(x), 0).
 Var where(const Tensor& condition, const Var& a, const Var& b);
 Var where(const Tensor& condition, const Var& a, double b);
 Var where(const Tensor& condition, double a, const Var& b);
@@ -106,10 +108,10 @@ Var min(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = fal
 // Σ (x - mean)² / (n - correction). Throws Error unless n > correction.
 Var variance(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false,
              double correction = 1);
-// Its root; the gradient where it is 0 is 0.
+// Its root, of numbers whose squares over- or underflow too; the gradient where it is 0 is 0.
 Var standard_deviation(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false,
                        double correction = 1);
-// √Σ x², of numbers whose squares overflow too; the gradient at 0 is 0.
+// √Σ x², of numbers whose squares over- or underflow too; the gradient at 0 is 0.
 Var norm(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false);
 // log Σ e^x, finite for any finite x; -∞ of none or of nothing but -∞, where the gradient is 0.
 Var logsumexp(const Var& x, std::initializer_list<int> axes = {}, bool keep_dims = false);

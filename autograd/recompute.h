@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -9,37 +10,6 @@
 namespace regrad {
 
 namespace detail {
-
-// Parameters as they were when f ran first: one that was written since has its old value while
-// Restored lives.
-class ParameterValues {
- public:
-  ParameterValues() = default;
-  explicit ParameterValues(std::vector<Parameter> parameters) : parameters_(std::move(parameters)) {
-    for (const Parameter& parameter : parameters_) values_.push_back(parameter.value());
-  }
-  const std::vector<Parameter>& parameters() const { return parameters_; }
-
-  class Restored {
-   public:
-    explicit Restored(const ParameterValues& then) : then_(then) { swap(); }
-    ~Restored() { swap(); }
-    Restored(const Restored&) = delete;
-    Restored& operator=(const Restored&) = delete;
-
-   private:
-    void swap() {
-      for (std::size_t i = 0; i < then_.values_.size(); ++i) {
-        std::swap(then_.parameters_[i].mutable_value(), then_.values_[i]);
-      }
-    }
-    const ParameterValues& then_;
-  };
-
- private:
-  std::vector<Parameter> parameters_;
-  mutable std::vector<Tensor> values_;
-};
 
 inline void require_same_value(const Tensor& first, const Tensor& again) {
   if (identical(first, again)) return;
@@ -64,42 +34,48 @@ Var recompute(F f, std::span<const Var> inputs) {
   for (const Var& input : inputs) values.push_back(input.value());
   Tensor value;
   std::vector<Var> sources(inputs.begin(), inputs.end());
-  detail::ParameterValues parameters;
+  std::vector<Parameter> parameters;
+  auto then = std::make_shared<detail::ParameterValues>();  // they may be written before backward
   const TapeOptions options{.check_finite = Tape::active()->checks_finite()};
   {
     Tape probe(options);
     std::vector<Var> variables;
     for (const Tensor& input : values) variables.push_back(probe.variable(input));
     value = f(std::span<const Var>(variables)).value();
-    parameters = detail::ParameterValues(probe.parameters());
+    parameters = probe.parameters();
   }
-  for (const Parameter& parameter : parameters.parameters()) sources.emplace_back(parameter);
+  for (const Parameter& parameter : parameters) {
+    sources.emplace_back(parameter);
+    then->emplace(parameter.key(), sources.back().value());
+  }
   std::vector<const Var*> pointers;
   for (const Var& source : sources) pointers.push_back(&source);
-  return record_fused(
-      "recompute", value, pointers,
-      [f = std::move(f), values, value, parameters, options](const Tensor& g, GradientSink& sink) {
-        const detail::ParameterValues::Restored restored(parameters);
-        Tape tape(options);
-        std::vector<Var> variables;
-        for (std::size_t i = 0; i < values.size(); ++i) {
-          variables.push_back(sink.wants(static_cast<int>(i)) ? tape.variable(values[i])
-                                                              : Var(values[i]));
-        }
-        Var y = f(std::span<const Var>(variables));
-        detail::require_same_value(value, y.value());
-        if (!y.watched()) return;
-        Gradients gradients = tape.backward(y, g);
-        int input = 0;
-        for (const Var& variable : variables) {
-          if (sink.wants(input)) sink.add(input, gradients[variable]);
-          ++input;
-        }
-        for (const Parameter& parameter : parameters.parameters()) {
-          if (gradients.contains(parameter)) sink.add(input, gradients[parameter]);
-          ++input;
-        }
-      });
+  return record_fused("recompute", value, pointers,
+                      [f = std::move(f), values, value, parameters, then = std::move(then),
+                       options](const Tensor& g, GradientSink& sink) {
+                        // Not written back to the parameters, which other threads may be reading.
+                        const detail::Recording restored(nullptr, then);
+                        Tape tape(options);
+                        std::vector<Var> variables;
+                        for (std::size_t i = 0; i < values.size(); ++i) {
+                          variables.push_back(sink.wants(static_cast<int>(i))
+                                                  ? tape.variable(values[i])
+                                                  : Var(values[i]));
+                        }
+                        Var y = f(std::span<const Var>(variables));
+                        detail::require_same_value(value, y.value());
+                        if (!y.watched()) return;
+                        Gradients gradients = tape.backward(y, g);
+                        int input = 0;
+                        for (const Var& variable : variables) {
+                          if (sink.wants(input)) sink.add(input, gradients[variable]);
+                          ++input;
+                        }
+                        for (const Parameter& parameter : parameters) {
+                          if (gradients.contains(parameter)) sink.add(input, gradients[parameter]);
+                          ++input;
+                        }
+                      });
 }
 
 template <class F>

@@ -137,12 +137,11 @@ Var standard_deviation(const Var& x, std::initializer_list<int> axes, bool keep_
   Reduction r = reduction("standard_deviation", x.shape(), axes, keep_dims);
   Var rows = require_spread("standard_deviation", x, r, correction);
   double factor = 1 / (static_cast<double>(r.count) - correction);
-  Tensor value = ops::map(ops::Unary::sqrt, ops::variance(rows.value(), correction));
-  Var y =
-      record("standard_deviation", std::move(value),
-             Edge{rows, [rows, factor](const Var& g, const Var& y) {
-                    return mul(unsqueeze(affine(div(g, or_one(y)), factor, 0), -1), centred(rows));
-                  }});
+  Var y = record("standard_deviation", ops::standard_deviation(rows.value(), correction),
+                 Edge{rows, [rows, factor](const Var& g, const Var& y) {
+                        return mul(unsqueeze(affine(g, factor, 0), -1),
+                                   div(centred(rows), unsqueeze(or_one(y), -1)));
+                      }});
   return fitted(y, r.result);
 }
 

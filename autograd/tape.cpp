@@ -16,7 +16,11 @@ std::uint64_t next_serial() {
 
 namespace detail {
 
-Recording::Recording(Tape* recorder) : tape(recorder), outer_(std::exchange(innermost, this)) {}
+Recording::Recording(Tape* recorder, std::shared_ptr<const ParameterValues> values)
+    : tape(recorder), outer_(innermost), values_(std::move(values)) {
+  if (!values_ && outer_) values_ = outer_->values_;
+  innermost = this;
+}
 
 Recording::~Recording() {
   Recording** link = &innermost;  // usually the innermost one
@@ -37,6 +41,12 @@ const ops::Packed* Recording::packed(const Tensor& weight, Transpose transpose, 
   if (!entry.repeated) entry.packed = ops::Packed(weight, transpose);
   entry.repeated = true;
   return &entry.packed;
+}
+
+const Tensor& Recording::value_of(const Parameter& parameter) const {
+  if (!values_) return parameter.value();
+  const auto found = values_->find(parameter.key());
+  return found == values_->end() ? parameter.value() : found->second;
 }
 
 const ops::Packed* packed(const Tensor& weight, Transpose transpose, Index rows) {
@@ -76,9 +86,10 @@ Var Tape::add_leaf(Tensor value, const Parameter& parameter) {
 Var Tape::watch(const Parameter& parameter) {
   if (2 * (leaves_.size() + 1) > parameter_table_.size()) grow_parameter_table();
   std::int32_t& slot = parameter_slot(parameter);
-  if (slot >= 0) return Var(Tensor(parameter.value()), serial_, leaves_[slot].node);
+  const Tensor& value = recording_.value_of(parameter);
+  if (slot >= 0) return Var(Tensor(value), serial_, leaves_[slot].node);
   slot = static_cast<std::int32_t>(leaves_.size());
-  return add_leaf(parameter.value(), parameter);
+  return add_leaf(value, parameter);
 }
 
 std::int32_t& Tape::parameter_slot(const Parameter& parameter) {
@@ -111,7 +122,7 @@ Var Tape::begin_step(const char* name, Tensor&& value) {
 Var::Var(const Parameter& parameter) {
   if (!parameter) fail("Var: the parameter holds nothing; assign it a tensor first");
   Tape* tape = Tape::active();
-  *this = tape ? tape->watch(parameter) : Var(parameter.value());
+  *this = tape ? tape->watch(parameter) : Var(detail::value_of(parameter));
 }
 
 void Parameter::assign(const Tensor& value) const {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,11 +24,15 @@ namespace regrad {
 class Tape;
 
 namespace detail {
+// Values that parameters had, by Parameter::key.
+using ParameterValues = std::unordered_map<const void*, Tensor>;
+
 // Who records in this thread from its construction to its end, nullptr for nobody; they may end in
 // any order. In this time it keeps what weights look like to products with few rows.
 class Recording {
  public:
-  explicit Recording(Tape* recorder);
+  // `values` stand for the parameters' own, in whatever is opened inside of it too.
+  explicit Recording(Tape* recorder, std::shared_ptr<const ParameterValues> values = nullptr);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -36,6 +41,7 @@ class Recording {
   // for before. Else nullptr. Valid until the next call.
   const ops::Packed* packed(const Tensor& weight, Transpose transpose, Index rows);
   void forget_packed() { packed_.clear(); }
+  const Tensor& value_of(const Parameter& parameter) const;
 
   Tape* const tape;
 
@@ -49,6 +55,7 @@ class Recording {
   using Entry = std::pair<const Key, PackedWeight>;
 
   Recording* outer_;
+  std::shared_ptr<const ParameterValues> values_;
   std::map<Key, PackedWeight, std::less<>, PoolAllocator<Entry>> packed_;
 };
 
@@ -57,6 +64,9 @@ inline constinit thread_local Recording* innermost = nullptr;
 
 // Of the innermost recording in this thread; nullptr without one.
 const ops::Packed* packed(const Tensor& weight, Transpose transpose, Index rows);
+inline const Tensor& value_of(const Parameter& parameter) {
+  return innermost ? innermost->value_of(parameter) : parameter.value();
+}
 }  // namespace detail
 
 struct TapeOptions {

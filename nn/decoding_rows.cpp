@@ -106,11 +106,12 @@ void require_output(std::string_view operation, const DecoderOutput& output, Ind
 LogitRow::LogitRow(std::string_view operation, const Tensor& logits, Index row, Index sentence,
                    Index step)
     : logits_(logits), classes_(logits.shape()[1]), first_(row * classes_) {
-  log_sum_ = visit(logits.dtype(), [&](auto zero) {
+  visit(logits.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    return ops::simd::kernels<T>().log_sum_exp(logits.data<T>() + first_, classes_);
+    const auto sum = ops::simd::kernels<T>().log_sum_exp(logits.data<T>() + first_, classes_);
+    log_sum_ = {sum.high, sum.low};
   });
-  if (!std::isfinite(log_sum_)) {
+  if (!std::isfinite(log_sum_.high)) {
     fail("{}: the logits of sentence {} are not finite at step {}", operation, sentence, step);
   }
 }
@@ -123,7 +124,7 @@ double LogitRow::operator[](Index token) const {
 
 // At most 0, whatever the rounding of the sum.
 double LogitRow::log_probability(Index token) const {
-  return std::min(0.0, (*this)[token] - log_sum_);
+  return std::min(0.0, ((*this)[token] - log_sum_.high) - log_sum_.low);
 }
 
 std::int32_t LogitRow::likeliest() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nn/decoding.h"
+#include "ops/simd/kernels.h"
 
 // What the decoders share; not installed.
 namespace regrad {
@@ -36,7 +37,7 @@ class LogitRow {
  private:
   const Tensor& logits_;
   Index classes_, first_;
-  double log_sum_;
+  ops::simd::Shift<double> log_sum_ = {};
 };
 
 // Weights [steps, length] out of what each step gave: row rows[t] of steps[t] [R, S], as far as the

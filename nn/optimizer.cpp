@@ -54,7 +54,7 @@ double largest_magnitude(const Tensor& x) {
   return largest;
 }
 
-// The square root of Σ x² where x² would overflow a double.
+// The square root of Σ x² where x² would over- or underflow a double.
 double rescaled_norm(const Gradients& gradients) {
   double largest = 0;
   for (const Gradients::Entry& entry : gradients.entries()) {
@@ -62,6 +62,7 @@ double rescaled_norm(const Gradients& gradients) {
     if (!std::isfinite(magnitude)) return magnitude;
     largest = std::max(largest, magnitude);
   }
+  if (largest == 0) return 0;
   double total = 0;
   for (const Gradients::Entry& entry : gradients.entries()) {
     for (const double value : entry.gradient.to_vector()) {
@@ -101,7 +102,8 @@ double norm(const Gradients& gradients, Workers* workers) {
   for_each(gradients, workers,
            [&](std::size_t i) { squares[i] = ops::sum_squares(entries[i].gradient); });
   const double total = std::accumulate(squares.begin(), squares.end(), 0.0);
-  return std::isfinite(total) ? std::sqrt(total) : rescaled_norm(gradients);
+  constexpr double lowest = 1e-290;  // squares of smaller numbers lose digits
+  return total >= lowest && std::isfinite(total) ? std::sqrt(total) : rescaled_norm(gradients);
 }
 
 Gradients clip_norm(Gradients gradients, double max_norm, Workers* workers) {
@@ -120,7 +122,14 @@ Optimizer::Optimizer(std::vector<NamedParameter> parameters, double learning_rat
                      std::vector<std::string> moment_names)
     : moment_names_(std::move(moment_names)) {
   set_learning_rate(learning_rate);
+  std::unordered_set<std::string> paths;
   for (auto& [path, parameter] : distinct(std::move(parameters))) {
+    if (!paths.insert(path).second) {
+      fail(
+          "optimizer: two parameters share the path `{}`; give each its own, its state is saved "
+          "under it",
+          path);
+    }
     slot_of_.emplace(parameter.key(), slots_.size());
     Slot slot{std::move(path), parameter, {}};
     for (std::size_t i = 0; i < moment_names_.size(); ++i) {

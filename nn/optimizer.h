@@ -26,7 +26,8 @@ struct OptimizerState {
   std::map<std::string, Tensor> tensors;  // `encoder.weight_ih_l0.exp_avg`
 };
 
-// Updates a fixed list of parameters from gradients.
+// Updates a fixed list of parameters from gradients. Throws Error when two different ones share a
+// path, naming it: their state could not be told apart.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;

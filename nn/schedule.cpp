@@ -74,6 +74,9 @@ class Plateau : public Schedule {
     require_range("factor", options.factor, 0, 1);
     if (options.factor == 1) fail("make_schedule: a factor of 1 reduces nothing");
     require_range("threshold", options.threshold, 0, 1);
+    if (options.threshold == 1 && !options.maximise) {
+      fail("make_schedule: with a threshold of 1 no metric is an improvement; lower it");
+    }
     if (options.patience < 0) fail("make_schedule: a patience of {}", options.patience);
     if (options.cooldown < 0) fail("make_schedule: a cooldown of {}", options.cooldown);
   }
@@ -98,6 +101,12 @@ class Plateau : public Schedule {
         std::isnan(state.best) || state.bad_evaluations < 0 || state.cooling < 0) {
       fail("load_state: no plateau has learning rate {}, best {}, {} bad evaluations, {} cooling",
            state.learning_rate, state.best, state.bad_evaluations, state.cooling);
+    }
+    const bool reaches_zero = options_.learning_rate * options_.factor == 0;
+    if (state.learning_rate == 0 && !(reaches_zero && options_.least_learning_rate == 0)) {
+      fail(
+          "load_state: a learning rate of 0, which this plateau never comes to; the state is "
+          "another schedule's, so start this one afresh");
     }
     state_ = state;
   }

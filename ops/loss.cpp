@@ -88,21 +88,28 @@ CrossEntropy cross_entropy(const Tensor& logits, const Targets& targets, double 
     fail("cross_entropy: label smoothing {} is outside of [0, 1)", label_smoothing);
   }
   Index classes = logits.shape()[-1];
-  Tensor log_normaliser = zeros({targets.labels.size()}, DType::f64);
+  Tensor log_normaliser = zeros({targets.labels.size(), 2}, logits.dtype());
+  Tensor shifted({label_smoothing > 0 ? classes : 0}, logits.dtype());
   double total = 0;
   visit(logits.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    double* normalisers = log_normaliser.mutable_data<double>();
+    auto& kernels = simd::kernels<T>();
+    T* normalisers = log_normaliser.mutable_data<T>();
+    T* scratch = shifted.mutable_data<T>();
     const T* weights = class_weights<T>(targets);
     double mean_weight = weighted_sum<T>(weights, nullptr, classes) / static_cast<double>(classes);
     for_each_label(targets, [&](Index i, Index label) {
       const T* row = logits.data<T>() + i * classes;
-      normalisers[i] = simd::kernels<T>().log_sum_exp(row, classes);
+      const auto [high, low] = kernels.log_sum_exp(row, classes);
+      normalisers[2 * i] = high;
+      normalisers[2 * i + 1] = low;
       double weight = weights ? weights[label] : 1;
-      if (weight > 0) total += (1 - label_smoothing) * weight * (normalisers[i] - row[label]);
+      double log_p = (static_cast<double>(row[label]) - high) - low;
+      if (weight > 0) total -= (1 - label_smoothing) * weight * log_p;
       if (label_smoothing > 0) {
-        double mean = weighted_sum(weights, row, classes) / static_cast<double>(classes);
-        total += label_smoothing * (mean_weight * normalisers[i] - mean);
+        kernels.affine(row, T(1), -high, scratch, classes);
+        double mean = weighted_sum(weights, scratch, classes) / static_cast<double>(classes);
+        total += label_smoothing * (mean_weight * low - mean);
       }
     });
   });
@@ -120,6 +127,7 @@ Tensor cross_entropy_backward(Tensor logits, const Targets& targets, double labe
     auto& kernels = simd::kernels<T>();
     T* out = gradient.mutable_data<T>();
     const T* row = x.data<T>();
+    const T* normalisers = log_normaliser.data<T>();
     const T* weights = class_weights<T>(targets);
     double even = factor * label_smoothing / static_cast<double>(classes);
     double even_total = even * weighted_sum<T>(weights, nullptr, classes);
@@ -130,8 +138,8 @@ Tensor cross_entropy_backward(Tensor logits, const Targets& targets, double labe
         continue;
       }
       double peak = factor * (1 - label_smoothing) * (weights ? weights[label] : 1);
-      kernels.exp_minus(row, log_normaliser.data<double>()[i], static_cast<T>(peak + even_total),
-                        out, classes);
+      kernels.exp_minus(row, {normalisers[2 * i], normalisers[2 * i + 1]},
+                        static_cast<T>(peak + even_total), out, classes);
       if (even != 0 && weights) kernels.accumulate(out, weights, static_cast<T>(-even), classes);
       if (even != 0 && !weights) kernels.affine(out, T(1), static_cast<T>(-even), out, classes);
       out[label] -= static_cast<T>(peak);

@@ -22,8 +22,9 @@ Targets targets(std::string_view operation, const Tensor& x, const Ids& labels,
                 const Tensor& class_weights);
 
 struct CrossEntropy {
-  Tensor loss;            // the sum, rank 0
-  Tensor log_normaliser;  // log Σ exp(logits), [positions], f64; 0 where nothing is read
+  Tensor loss;  // the sum, rank 0
+  Tensor
+      log_normaliser;  // log Σ exp(logits) as a simd::Shift, [positions, 2]; 0 where none is read
 };
 // Σ -(1-ε) w[label] log p(label) - ε/V Σ_v w[v] log p(v).
 CrossEntropy cross_entropy(const Tensor& logits, const Targets& targets, double label_smoothing);

@@ -79,6 +79,8 @@ double sum_squares(const Tensor& x) {
 
 namespace {
 
+constexpr double lowest_squares = 1e-290;  // a sum of squares below may have lost digits
+
 // f(row, n) of every row along the last axis.
 template <class F>
 Tensor map_rows(const Tensor& x, const F& f) {
@@ -96,16 +98,16 @@ Tensor map_rows(const Tensor& x, const F& f) {
 }  // namespace
 
 Tensor log_sum_exp(const Tensor& x) {
-  return map_rows(
-      x, []<class T>(const T* row, Index n) { return simd::kernels<T>().log_sum_exp(row, n); });
+  return map_rows(x, []<class T>(const T* row, Index n) {
+    return simd::kernels<T>().log_sum_exp(row, n).high;
+  });
 }
 
 Tensor norm(const Tensor& x) {
   return map_rows(x, []<class T>(const T* row, Index n) {
     auto& kernels = simd::kernels<T>();
     double squares = kernels.sum_squares(row, n);
-    constexpr double lowest = 1e-290;  // squares of smaller numbers lose digits
-    if (n == 0 || (squares >= lowest && std::isfinite(squares))) return std::sqrt(squares);
+    if (n == 0 || (squares >= lowest_squares && std::isfinite(squares))) return std::sqrt(squares);
     Tensor scaled({n}, dtype_of<T>());
     T* scratch = scaled.mutable_data<T>();
     kernels.map(Unary::abs, row, scratch, n);
@@ -116,16 +118,47 @@ Tensor norm(const Tensor& x) {
   });
 }
 
-// The rounding of the mean is made good for: Σ (x - m)² - (Σ (x - m))² / n is right for any m near.
+namespace {
+
+// Σ (x - mean)². The rounding of the mean is made good for: Σ (x - m)² - (Σ (x - m))² / n is right
+// for any m near.
+template <class T>
+double sum_squared_deviations(const T* row, T* scratch, Index n) {
+  auto& kernels = simd::kernels<T>();
+  auto size = static_cast<double>(n);
+  kernels.affine(row, T(1), -static_cast<T>(kernels.sum(row, n) / size), scratch, n);
+  double off = kernels.sum(scratch, n);
+  double squares = kernels.sum_squares(scratch, n) - off * off / size;
+  return squares < 0 ? 0 : squares;  // by rounding; a NaN stays
+}
+
+}  // namespace
+
 Tensor variance(const Tensor& x, double correction) {
   Tensor centred({x.shape()[-1]}, x.dtype());
   return map_rows(x, [&]<class T>(const T* row, Index n) {
-    auto& kernels = simd::kernels<T>();
     T* scratch = centred.mutable_data<T>();
-    auto size = static_cast<double>(n);
-    kernels.affine(row, T(1), -static_cast<T>(kernels.sum(row, n) / size), scratch, n);
-    double off = kernels.sum(scratch, n);
-    return (kernels.sum_squares(scratch, n) - off * off / size) / (size - correction);
+    return sum_squared_deviations(row, scratch, n) / (static_cast<double>(n) - correction);
+  });
+}
+
+Tensor standard_deviation(const Tensor& x, double correction) {
+  Tensor centred({x.shape()[-1]}, x.dtype());
+  return map_rows(x, [&]<class T>(const T* row, Index n) {
+    T* scratch = centred.mutable_data<T>();
+    double count = static_cast<double>(n) - correction;
+    double squares = sum_squared_deviations(row, scratch, n);
+    if (n == 0 || (squares >= lowest_squares && std::isfinite(squares))) {
+      return std::sqrt(squares / count);
+    }
+    simd::kernels<T>().map(Unary::abs, row, scratch, n);
+    T largest = simd::kernels<T>().largest(scratch, n);
+    if (largest == T(0) || !std::isfinite(largest)) return static_cast<double>(largest - largest);
+    // A power of two, which costs no digits of numbers that differ little.
+    int exponent = std::ilogb(largest) + 1;
+    for (Index i = 0; i < n; ++i) scratch[i] = std::ldexp(row[i], -exponent);
+    squares = sum_squared_deviations(scratch, scratch, n);
+    return std::ldexp(std::sqrt(squares / count), exponent);
   });
 }
 

@@ -16,6 +16,7 @@ Tensor log_sum_exp(const Tensor& x);  // -∞ over nothing
 Tensor norm(const Tensor& x);         // (Σ x²)^½, whatever the scale of x
 // Σ (x - mean)² / (n - correction); the caller sees to n > correction.
 Tensor variance(const Tensor& x, double correction);
+Tensor standard_deviation(const Tensor& x, double correction);  // whatever the scale of x
 
 // y[i] = Σ_{k ≤ i} x[k] along an axis, or Σ_{k ≥ i}.
 Tensor cumsum(const Tensor& x, int axis, bool from_end);

@@ -47,12 +47,11 @@ Tensor by_rows(const Tensor& x, const RowMask& mask, const char* operation, cons
 template <class T>
 void log_softmax_row(const T* x, T* y, Index n) {
   auto& kernels = simd::kernels<T>();
-  double normaliser = kernels.log_sum_exp(x, n);
+  simd::Shift<T> normaliser = kernels.log_sum_exp(x, n);
   // Nothing but -∞, the logarithms of 0, stays that.
-  if (normaliser == -std::numeric_limits<double>::infinity()) normaliser = 0;
-  T high = static_cast<T>(normaliser), low = static_cast<T>(normaliser - high);
-  kernels.affine(x, T(1), -high, y, n);
-  kernels.affine(y, T(1), -low, y, n);
+  if (normaliser.high == -std::numeric_limits<T>::infinity()) normaliser = {};
+  kernels.affine(x, T(1), -normaliser.high, y, n);
+  kernels.affine(y, T(1), -normaliser.low, y, n);
 }
 
 }  // namespace

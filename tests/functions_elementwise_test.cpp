@@ -143,6 +143,21 @@ TEST_CASE("what where does not take leaks neither into values nor into gradients
   check_values(gradient_of(weighted, x), {NAN, 0, -inf, 0, 0});
 }
 
+TEST_CASE("where a function has no finite derivative, where chooses what it is taken of") {
+  const Tensor x = tensor({0, 2});
+  const Tensor keeps = greater(x, 0);
+  using Function = Var (*)(const Var&);
+  const Function functions[] = {log, sqrt, rsqrt, reciprocal,
+                                [](const Var& v) { return pow(v, 0.5); }};
+  for (const Function f : functions) {
+    const double slope = gradient_of(f, tensor({2}))[0];
+    check_values(gradient_of([&](const Var& v) { return where(keeps, f(v), 0); }, x), {NAN, slope});
+    check_values(
+        gradient_of([&](const Var& v) { return where(keeps, f(where(keeps, v, 1)), 0); }, x),
+        {0, slope});
+  }
+}
+
 TEST_CASE("comparisons give zeros and ones of the inputs' type, with broadcasting") {
   for (DType dtype : both_types) {
     Tensor a = tensor({{1, 2, NAN}, {-0.0, inf, 3}}, dtype), b = tensor({1, 3, NAN}, dtype);

@@ -157,6 +157,39 @@ TEST_CASE("a norm of numbers whose squares are none") {
   }
 }
 
+TEST_CASE("a standard deviation of numbers whose squares are none") {
+  auto rows = [](const Var& v) { return standard_deviation(v, {1}); };
+  for (DType dtype : both_types) {
+    double large = dtype == DType::f32 ? 1e30 : 1e200, small = 1 / large;
+    Tensor x = tensor({{large, 2 * large, 6 * large},
+                       {small, 2 * small, 6 * small},
+                       {0, 0, 0},
+                       {1, 2, 6},
+                       {inf, 1, 2},
+                       {NAN, 1, 2}},
+                      dtype);
+    const double root = std::sqrt(7.), low = -1 / root, middle = -0.5 / root, high = 1.5 / root;
+    check_values(rows(x), {6}, {root * large, root * small, 0, root, NAN, NAN});
+    check_values(gradient_of(rows, slice(x, 0, 0, 4).value()),
+                 {low, middle, high, low, middle, high, 0, 0, 0, low, middle, high});
+    double most = dtype == DType::f32 ? 3e38 : 1.7e308,
+           least = dtype == DType::f32 ? 1e-44 : 5e-323;
+    Tensor edges = tensor({{most, most, most / 2}, {least, 0, -least}}, dtype);
+    check_values(rows(edges), {2}, {most / 2 / std::sqrt(3), edges.at({1, 0})});
+  }
+}
+
+TEST_CASE("no variance is negative") {
+  for (DType dtype : both_types) {
+    for (Index n = 2; n < 40; ++n) {
+      for (double value : {0.1, 0.7, -1.3, 1e5 / 3}) {
+        CHECK(variance(full({n}, value, dtype)).item() >= 0);
+        CHECK(standard_deviation(full({n}, value, dtype)).item() < 1e-6 * std::abs(value));
+      }
+    }
+  }
+}
+
 TEST_CASE("a variance far from 0, of equal numbers, and with another correction") {
   for (DType dtype : both_types) {
     Tensor x = tensor({4097, 4098, 4099, 4102}, dtype);

@@ -115,6 +115,24 @@ TEST_CASE_TEMPLATE("cross_entropy at extremes", T, float, double) {
   CHECK(cross_entropy(masked, Ids{0}, nullptr, 0).loss.item() == inf);
 }
 
+TEST_CASE_TEMPLATE("cross_entropy of equal logits, however large", T, float, double) {
+  for (double value : {1e12, -1e13, 1e17, 1e30}) {
+    for (double smoothing : {0.0, 0.1}) {
+      const Tensor logits = full({2, 7}, value, dtype_of<T>());
+      const Ids labels{0, 6};
+      const CrossEntropy result = cross_entropy(logits, labels, nullptr, smoothing);
+      CHECK(result.loss.item() == doctest::Approx(2 * std::log(7)).epsilon(10 * tolerance<T>));
+      const Tensor gradient =
+          cross_entropy_backward(logits, labels, nullptr, smoothing, result.log_normaliser, 1);
+      const Tensor usual = zeros({2, 7}, dtype_of<T>());
+      const Tensor wanted = cross_entropy_backward(
+          usual, labels, nullptr, smoothing,
+          cross_entropy(usual, labels, nullptr, smoothing).log_normaliser, 1);
+      CHECK(difference(gradient, wanted) < tolerance<T>);
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("padded positions of cross_entropy are not read", T, float, double) {
   Lengths lengths({3, 1}, 3);
   Tensor logits = random_tensor({3, 2, 4}, dtype_of<T>());

@@ -122,6 +122,30 @@ TEST_CASE("what is padded or ignored is not read: the same bits whatever it hold
   for (std::size_t i = 3; i < results.size(); ++i) CHECK(identical(results[i], results[i % 3]));
 }
 
+TEST_CASE("a label of weight 0 is not read, as if it were ignored") {
+  Rng rng(1);
+  const Tensor clean = normal({4, 3}, 0, 2, rng), weights = tensor({0.5, 0, 2});
+  const Ids some{2, 1, 0, 1};
+  for (double garbage : {0.0, infinity, no_number}) {
+    Tensor dirty = clean.clone();
+    for (Index i : {3, 4, 5, 9, 10, 11}) {
+      dirty.mutable_data<float>()[i] = static_cast<float>(garbage);
+    }
+    Tape tape;
+    Var x = tape.variable(dirty), y = tape.variable(clean);
+    Var loss = cross_entropy(x, some, {.class_weights = weights});
+    Var ignoring = cross_entropy(y, some, {.ignore_index = 1, .class_weights = weights});
+    CHECK(identical(loss.value(), ignoring.value()));
+    Gradients gradients = tape.backward(loss + ignoring);
+    CHECK(identical(gradients[x], gradients[y]));
+  }
+  // Smoothing has something to learn of it all the same, as in PyTorch.
+  const CrossEntropyOptions smooth{.label_smoothing = 0.3, .mean = false, .class_weights = weights};
+  const Var row = select(clean, 0, 1);
+  CHECK(cross_entropy(unsqueeze(row, 0), Ids{1}, smooth).item() ==
+        Approx(-0.1 * dot(log_softmax(row), weights).item()));
+}
+
 TEST_CASE("elementwise losses do not read padding: the same bits whatever it holds") {
   Rng rng(1);
   Tensor input = normal({3, 3, 2}, 0, 1, rng), target = uniform({3, 3, 2}, 0, 1, rng);

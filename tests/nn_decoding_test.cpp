@@ -115,6 +115,16 @@ TEST_CASE("equal logits give the lowest id") {
   CHECK(tokens_of(result) == std::vector<Tokens>{{1, 1}, {0}});
 }
 
+TEST_CASE("equal logits are equally likely, however large") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const DecoderStep step = [&](const Ids&, DecoderState&) {
+      return DecoderOutput{full({1, 6}, 1e20, dtype), {}};
+    };
+    const std::vector<Hypothesis> result = greedy(step, {}, Lengths::full(1, 2), {bos, eos, {2}});
+    CHECK(result[0].log_probability == doctest::Approx(-2 * std::log(6)));
+  }
+}
+
 TEST_CASE("each sentence stops at its <eos> or its own limit") {
   const std::vector<Hypothesis> result = greedy(counting_step({2, 0, 9, 3}), {Var(scalar(0))},
                                                 Lengths::full(1, 4), {bos, eos, {5, 5, 4, 3}});

@@ -32,7 +32,7 @@ struct Weights : Module {
 // The gradients of Σ factor · parameter: factor everywhere.
 Gradients constant_gradients(const std::vector<Parameter>& parameters, double factor) {
   Tape tape;
-  Var loss = zeros({});
+  Var loss = zeros({}, parameters.empty() ? DType::f32 : parameters[0].value().dtype());
   for (const Parameter& parameter : parameters) loss = loss + sum(parameter * factor);
   return tape.backward(loss);
 }
@@ -87,7 +87,7 @@ TEST_CASE("clipping scales down to the norm and leaves smaller gradients alone")
   CHECK(identical(kept[weights.a], tensor({2, 2, 2})));
 }
 
-TEST_CASE("clipping survives f32 gradients of 1e20 and f64 gradients of 1e200") {
+TEST_CASE("clipping survives f32 gradients of 1e20 and f64 gradients of 1e200 and 1e-200") {
   const Parameter x(ones({1000})), y(ones({1000}, DType::f64));
   Gradients large = clip_norm(constant_gradients({x}, 1e20), 1);
   CHECK(norm(large) == doctest::Approx(1).epsilon(1e-5));
@@ -95,6 +95,9 @@ TEST_CASE("clipping survives f32 gradients of 1e20 and f64 gradients of 1e200") 
   Gradients huge = tape.backward(sum(y * 1e200));
   CHECK(norm(huge) == doctest::Approx(1e200 * std::sqrt(1000)));
   CHECK(norm(clip_norm(huge, 1)) == doctest::Approx(1));
+  const double tiny = norm(clip_norm(constant_gradients({y}, 1e-200), 1e-199)) / 1e-199;
+  CHECK(tiny == doctest::Approx(1));
+  CHECK(norm(constant_gradients({y}, 0)) == 0);
 }
 
 TEST_CASE("clipping names the parameter with a NaN or infinite gradient") {
@@ -159,6 +162,17 @@ TEST_CASE("tied weights have one state and are updated once") {
   Sgd twice(parameters(weights), {.learning_rate = 1});
   twice.step(gradients);
   CHECK(identical(weights.a.value(), tensor({-5, -4, -3})));
+}
+
+TEST_CASE("two parameters of one path are a named error, one parameter of it twice is not") {
+  const Weights weights;
+  for (const Make& make : optimizers) {
+    CHECK(contains(message_of([&] {
+                     make({{"w", weights.a}, {"w", weights.b}});
+                   }),
+                   "two parameters share the path `w`; give each its own"));
+    CHECK_NOTHROW(make({{"w", weights.a}, {"v", weights.b}, {"w", weights.a}}));
+  }
 }
 
 TEST_CASE("the learning rate can be changed between steps") {

@@ -122,6 +122,8 @@ TEST_CASE("what makes no schedule is a named error") {
   CHECK(contains(refusal("plateau", {.factor = 2}), "factor must be"));
   CHECK(contains(refusal("plateau", {.patience = -1}), "patience of -1"));
   CHECK(contains(refusal("plateau", {.threshold = -1}), "threshold"));
+  CHECK(contains(refusal("plateau", {.threshold = 1}), "a threshold of 1"));
+  CHECK_NOTHROW(make_schedule("plateau", {.threshold = 1, .maximise = true}));
   CHECK(contains(refusal("plateau", {.cooldown = -1}), "cooldown of -1"));
   const auto plateau = make_schedule("plateau", {});
   CHECK(contains(message_of([&] { plateau->evaluated(std::nan("")); }), "NaN"));
@@ -131,6 +133,23 @@ TEST_CASE("what makes no schedule is a named error") {
                    make_schedule("constant", {})->load_state({1, 0, 0, 0});
                  }),
                  "has no state"));
+}
+
+TEST_CASE("a plateau refuses the state of a schedule that has none") {
+  const ScheduleState none = make_schedule("constant", {})->state();
+  const auto plateau = make_schedule("plateau", {});
+  const double rate = plateau->learning_rate(0);
+  CHECK(contains(message_of([&] { plateau->load_state(none); }), "another schedule's"));
+  CHECK(plateau->learning_rate(0) == rate);
+  CHECK(rate > 0);
+  for (const ScheduleOptions& options :
+       {ScheduleOptions{.learning_rate = 0}, ScheduleOptions{.factor = 0, .patience = 0}}) {
+    const auto reaching = make_schedule("plateau", options);  // 0 of itself
+    reaching->evaluated(1);
+    reaching->evaluated(2);
+    CHECK(reaching->learning_rate(2) == 0);
+    CHECK_NOTHROW(make_schedule("plateau", options)->load_state(reaching->state()));
+  }
 }
 
 }  // namespace regrad

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -117,6 +118,68 @@ TEST_CASE("a parameter written after recompute keeps its old value for backward"
   CHECK(gradients[x].item() == 3);
   CHECK(gradients[w].item() == 2);
   CHECK(w.value().item() == 100);
+}
+
+TEST_CASE("so do those of nested pieces and of what f computes aside") {
+  Parameter w(scalar(3, DType::f64));
+  auto inner = [&](std::span<const Var> inputs) { return inputs[0] * Var(w); };
+  auto outer = [&](std::span<const Var> inputs) {
+    Var y = recompute(inner, {inputs[0]}) * Var(w);
+    const Paused paused;
+    const Var aside = w;
+    CHECK(aside.item() == 3);
+    return y;
+  };
+  Tape tape;
+  Var x = tape.variable(scalar(2, DType::f64));
+  Var y = recompute(outer, {x});
+  w.assign(scalar(100, DType::f64));
+  Gradients gradients = tape.backward(y);
+  CHECK(gradients[x].item() == 9);
+  CHECK(gradients[w].item() == 12);
+}
+
+TEST_CASE("backward leaves the parameters alone while it runs") {
+  Parameter w(scalar(3, DType::f64));
+  std::vector<double> seen;
+  Tape tape;
+  Var x = tape.variable(scalar(2, DType::f64));
+  Var y = recompute(
+      [&](auto inputs) {
+        seen.push_back(w.value().item());
+        return inputs[0] * Var(w);
+      },
+      {x});
+  w.assign(scalar(100, DType::f64));
+  CHECK(tape.backward(y)[x].item() == 3);
+  CHECK(seen == std::vector<double>{3, 100});
+}
+
+TEST_CASE("threads that share a module recompute side by side") {
+  const Chain chain;
+  const auto pieces = [&] {
+    Tape tape;
+    Var h0 = tape.variable(chain.h0);
+    Gradients gradients = tape.backward(sum(square(chain.in_pieces(h0, 8, 3))));
+    std::vector<Tensor> result{gradients[h0]};
+    for (const Parameter& p : parameter_list(chain.cell)) result.push_back(gradients[p]);
+    return result;
+  };
+  const std::vector<Tensor> alone = pieces();
+  const auto same = [&] {
+    const std::vector<Tensor> result = pieces();
+    return std::equal(result.begin(), result.end(), alone.begin(), alone.end(), identical);
+  };
+  bool all_same[3] = {};
+  std::vector<std::thread> threads;
+  for (bool& result : all_same) {
+    threads.emplace_back([&] {
+      result = true;
+      for (int again = 0; again < 100; ++again) result = same() && result;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const bool result : all_same) CHECK(result);
 }
 
 TEST_CASE("a function that draws anew is an error") {

@@ -58,6 +58,16 @@ TEST_CASE_TEMPLATE("softmax at extremes", T, float, double) {
   for (double v : log_softmax(row<T>({1, NAN, -inf})).to_vector()) CHECK(std::isnan(v));
 }
 
+TEST_CASE_TEMPLATE("log_softmax of equal logits, however large", T, float, double) {
+  for (double value : {1e12, -1e13, 1e17, 1e30}) {
+    for (Index n : {1, 2, 7, 64}) {
+      for (double v : log_softmax(full({n}, value, dtype_of<T>())).to_vector()) {
+        CHECK(std::abs(v + std::log(static_cast<double>(n))) < tolerance<T>);
+      }
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("softmax over the valid entries alone", T, float, double) {
   Lengths lengths({3, 0, 1, 2}, 3);
   for (const Shape& leading : {Shape{}, Shape{2}, Shape{3, 2}, Shape{0}}) {

@@ -71,6 +71,13 @@ struct AdadeltaConstants {
   double learning_rate, rho, epsilon, weight_decay;
 };
 
+// high + low: a sum, rounded, and what the rounding lost. So a shift of 1e4 keeps its decimals, and
+// one of 1e30 still has the log Σ that was added to it.
+template <class T>
+struct Shift {
+  T high, low;
+};
+
 template <class T>
 struct Kernels {
   // elementwise
@@ -92,9 +99,8 @@ struct Kernels {
 
   // one row; in place is allowed
   void (*softmax)(const T* x, T* y, Index n);
-  // Shifts are doubles, as in f32 a logit of 1e4 leaves but three decimals.
-  double (*log_sum_exp)(const T* x, Index n);
-  void (*exp_minus)(const T* x, double shift, T factor, T* y, Index n);  // factor e^(x - shift)
+  Shift<T> (*log_sum_exp)(const T* x, Index n);                            // -∞ over nothing
+  void (*exp_minus)(const T* x, Shift<T> shift, T factor, T* y, Index n);  // factor e^(x - shift)
 
   // one sequence at one step
   void (*rnn)(Nonlinearity f, const T* from_input, const T* from_hidden, T* h_next, Index size);

@@ -22,9 +22,8 @@ struct Rows {
     return largest;
   }
 
-  static void exp_minus(const T* x, double shift, T factor, T* y, Index n) {
-    T high = static_cast<T>(shift), low = static_cast<T>(shift - high);
-    each<Set, T>(n, [&, s = B(high), t = B(low), f = B(factor)](auto at) {
+  static void exp_minus(const T* x, Shift<T> shift, T factor, T* y, Index n) {
+    each<Set, T>(n, [&, s = B(shift.high), t = B(shift.low), f = B(factor)](auto at) {
       at.store(y, f * Functions<Set, T>::exp((at.load(x) - s) - t));
     });
   }
@@ -32,14 +31,19 @@ struct Rows {
   static void softmax(const T* x, T* y, Index n) {
     if (n == 0) return;
     T top = largest(x, n);
-    exp_minus(x, top == -infinity ? T(0) : top, T(1), y, n);
+    exp_minus(x, {top == -infinity ? T(0) : top, T(0)}, T(1), y, n);
     T total = accumulate_sum<Set, T>(n, [&](auto at) { return at.load(y); });
     if (total == T(0)) return;  // nothing but -∞: as over no entries at all
     each<Set, T>(n, [&, t = B(total)](auto at) { at.store(y, at.load(y) / t); });
   }
 
-  // -∞ over nothing.
-  static double log_sum_exp(const T* x, Index n) {
+  // Knuth's sum of two numbers in any order; without a number where it is infinite.
+  static Shift<T> exact_sum(T a, T b) {
+    const T high = a + b, from_b = high - a;
+    return {high, (a - (high - from_b)) + (b - from_b)};
+  }
+
+  static Shift<T> log_sum_exp(const T* x, Index n) {
     T top = n ? largest(x, n) : -infinity;
     if (std::fabs(top) == infinity) top = T(0);
     alignas(64) T lanes[B::size];
@@ -54,7 +58,7 @@ struct Rows {
       for (Index k = 0; k < n - i; ++k) total += lanes[k];
     }
     Functions<Set, T>::log(B(total)).store_aligned(lanes);
-    return static_cast<double>(top) + static_cast<double>(lanes[0]);
+    return exact_sum(top, lanes[0]);
   }
 };
 
