@@ -133,11 +133,12 @@ Tensor cross_entropy_backward(Tensor logits, const Targets& targets, double labe
     double even_total = even * weighted_sum<T>(weights, nullptr, classes);
     for (Index i = 0; i < targets.labels.size(); ++i, out += classes, row += classes) {
       Index label = targets.labels[i];
-      if (label < 0) {
+      double weight = weights && label >= 0 ? weights[label] : 1;
+      if (label < 0 || (weight == 0 && label_smoothing == 0)) {
         std::fill_n(out, classes, T(0));
         continue;
       }
-      double peak = factor * (1 - label_smoothing) * (weights ? weights[label] : 1);
+      double peak = factor * (1 - label_smoothing) * weight;
       kernels.exp_minus(row, {normalisers[2 * i], normalisers[2 * i + 1]},
                         static_cast<T>(peak + even_total), out, classes);
       if (even != 0 && weights) kernels.accumulate(out, weights, static_cast<T>(-even), classes);

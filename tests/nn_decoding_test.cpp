@@ -120,7 +120,7 @@ TEST_CASE("equal logits are equally likely, however large") {
     const DecoderStep step = [&](const Ids&, DecoderState&) {
       return DecoderOutput{full({1, 6}, 1e20, dtype), {}};
     };
-    const std::vector<Hypothesis> result = greedy(step, {}, Lengths::full(1, 2), {bos, eos, {2}});
+    const std::vector<Hypothesis> result = greedy(step, {}, Lengths::full(1, 1), {bos, eos, {2}});
     CHECK(result[0].log_probability == doctest::Approx(-2 * std::log(6)));
   }
 }

@@ -97,21 +97,11 @@ struct Workshop {
 
   // Options of a run that takes no time.
   Arguments tiny(const std::string& out, const Arguments& more = {}) const {
-    Arguments arguments{"train",
-                        "--train",
-                        path("train.tsv"),
-                        "--dev",
-                        path("dev.tsv"),
-                        "--source-tokens",
-                        "chars",
-                        "--target-tokens",
-                        "chars",
-                        "--hidden",
-                        "8",
-                        "--batch",
-                        "4",
-                        "--out",
-                        path(out)};
+    Arguments arguments{
+        "train",           "--train", path("train.tsv"), "--dev", path("dev.tsv"),
+        "--source-tokens", "chars",   "--target-tokens", "chars", "--concatenate=false",
+        "--hidden",        "8",       "--batch",         "4",     "--out",
+        path(out)};
     const bool recurrent = std::ranges::find(more, "transformer") == more.end();
     if (recurrent) arguments.insert(arguments.end(), {"--embedding", "4"});
     arguments.insert(arguments.end(), more.begin(), more.end());
