@@ -115,9 +115,8 @@ TEST_CASE("an unknown word is replaced by the source word that it came from") {
   int name = 0;
   for (const char* one : words) {
     for (const char* other : words) {
-      for (const char* order : {"{0} {1} {2}", "{1} {0} {2}", "{1} {2} {0}"}) {
-        const std::string text =
-            fmt::format(fmt::runtime(order), "N" + std::to_string(name++), one, other);
+      for (const char* order : {"N{0} {1} {2}", "{1} N{0} {2}", "{1} {2} N{0}"}) {
+        const std::string text = fmt::format(fmt::runtime(order), name++, one, other);
         train += text + "\t" + text + "\n";
       }
     }
