@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -120,12 +121,19 @@ Var cosine_similarity(const Var& a, const Var& b, double epsilon) {
 Var dropout(const Var& x, double p, Rng& rng) {
   if (!(p >= 0 && p < 1)) fail("dropout: probability {} is outside of [0, 1)", p);
   Tensor mask(x.shape(), x.dtype());
-  auto drop_below = static_cast<std::uint64_t>(p * 0x1p32);
+  const auto drop_below = static_cast<std::uint32_t>(p * 0x1p32);
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* entries = mask.mutable_data<T>();
-    T keep = static_cast<T>(1 / (1 - p));
-    for (Index i = 0; i < mask.size(); ++i) entries[i] = rng.bits() < drop_below ? T(0) : keep;
+    const T keep = static_cast<T>(1 / (1 - p));
+    std::array<std::uint32_t, 1024> bits;
+    for (Index begin = 0, count; begin < mask.size(); begin += count) {
+      count = std::min(mask.size() - begin, static_cast<Index>(bits.size()));
+      rng.bits(std::span(bits).first(static_cast<std::size_t>(count)));
+      for (Index i = 0; i < count; ++i) {
+        entries[begin + i] = bits[static_cast<std::size_t>(i)] < drop_below ? T(0) : keep;
+      }
+    }
   });
   return mul(x, Var(mask));
 }

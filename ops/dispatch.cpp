@@ -46,6 +46,7 @@ Kernels<T> make_kernels() {
   add_recurrent<Set>(table);
   add_attention<Set>(table);
   add_product<Set>(table);
+  add_random<Set>(table);
   add_optimizer<Set>(table);
   return table;
 }

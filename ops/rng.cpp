@@ -3,22 +3,14 @@
 #include <cmath>
 #include <numbers>
 
+#include "ops/simd/kernels.h"
+
 namespace regrad {
 namespace {
 
-std::array<std::uint32_t, 4> philox(std::uint64_t counter, std::uint64_t stream,
-                                    std::uint64_t seed) {
-  auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
-  auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
-  std::array<std::uint32_t, 4> c{low(counter), high(counter), low(stream), high(stream)};
-  std::uint32_t k0 = low(seed), k1 = high(seed);
-  for (int round = 0; round < 10; ++round) {
-    std::uint64_t a = std::uint64_t{0xD2511F53} * c[0], b = std::uint64_t{0xCD9E8D57} * c[2];
-    c = {high(b) ^ c[1] ^ k0, low(b), high(a) ^ c[3] ^ k1, low(a)};
-    k0 += 0x9E3779B9;
-    k1 += 0xBB67AE85;
-  }
-  return c;
+void draw_ahead(const Rng::State& state, std::uint64_t index, std::uint32_t* out) {
+  ops::simd::kernels<float>().philox(state.seed, state.stream, index * ops::simd::philox_blocks,
+                                     out);
 }
 
 template <class Draw>
@@ -34,12 +26,26 @@ Tensor draw_tensor(const Shape& shape, DType dtype, const Draw& draw) {
 }  // namespace
 
 std::uint32_t Rng::bits() {
-  std::uint64_t index = state_.position / 4;
-  if (index != block_index_) {
-    block_ = philox(index, state_.stream, state_.seed);
-    block_index_ = index;
+  static_assert(ahead == 4 * ops::simd::philox_blocks);
+  const std::uint64_t index = state_.position / ahead;
+  if (index != drawn_index_) {
+    draw_ahead(state_, index, drawn_.data());
+    drawn_index_ = index;
   }
-  return block_[state_.position++ % 4];
+  return drawn_[state_.position++ % ahead];
+}
+
+void Rng::bits(std::span<std::uint32_t> out) {
+  while (!out.empty()) {
+    if (state_.position % ahead == 0 && out.size() >= ahead) {
+      draw_ahead(state_, state_.position / ahead, out.data());
+      state_.position += ahead;
+      out = out.subspan(ahead);
+    } else {
+      out.front() = bits();
+      out = out.subspan(1);
+    }
+  }
 }
 
 std::uint64_t Rng::below(std::uint64_t bound) {

@@ -23,6 +23,7 @@ class Rng {
   explicit Rng(const State& state) : state_(state) {}
 
   std::uint32_t bits();                      // uniform on 32 bits
+  void bits(std::span<std::uint32_t> out);   // the same numbers as one by one, but faster
   std::uint64_t below(std::uint64_t bound);  // uniform on [0, bound), without bias; bound > 0
   double uniform();                          // [0, 1), 53 bits
   double normal();                           // mean 0, variance 1
@@ -39,9 +40,11 @@ class Rng {
   }
 
  private:
+  static constexpr std::size_t ahead = 64;  // numbers drawn at once
+
   State state_;
-  std::array<std::uint32_t, 4> block_{};
-  std::uint64_t block_index_ = ~std::uint64_t{0};
+  std::array<std::uint32_t, ahead> drawn_{};  // from position ahead · drawn_index_ on
+  std::uint64_t drawn_index_ = ~std::uint64_t{0};
 };
 
 Tensor uniform(const Shape& shape, double low, double high, Rng& rng, DType dtype = DType::f32);

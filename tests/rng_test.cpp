@@ -53,6 +53,28 @@ TEST_CASE("the generator is Philox4x32-10") {
   CHECK(draw(Rng(state), 4) == std::vector<std::uint32_t>(block.begin(), block.end()));
 }
 
+TEST_CASE("many numbers at once are the same numbers") {
+  for (std::uint64_t start : {0ull, 1ull, 63ull, 64ull, 100ull, (1ull << 34) - 70}) {
+    for (std::size_t count : {0u, 1u, 63u, 64u, 65u, 200u, 1000u}) {
+      Rng at_once(Rng::State{0x299f31d0a4093822, 0x0370734413198a2e, start}), single = at_once;
+      std::vector<std::uint32_t> bits(count);
+      at_once.bits(bits);
+      CHECK(bits == draw(single, static_cast<int>(count)));
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t position = start + i, counter = position / 4;
+        const Words block =
+            philox({static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32),
+                    0x13198a2e, 0x03707344},
+                   {0xa4093822, 0x299f31d0});
+        CHECK(bits[i] == block[position % 4]);
+      }
+      CHECK(at_once.state().position == start + count);
+      const Rng::State state = at_once.state();
+      CHECK(at_once.bits() == Rng(state).bits());
+    }
+  }
+}
+
 TEST_CASE("a state is all there is to know") {
   Rng rng(7, 3);
   for (int i = 0; i < 20; ++i) {

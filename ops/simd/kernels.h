@@ -78,6 +78,8 @@ struct Shift {
   T high, low;
 };
 
+constexpr Index philox_blocks = 16;
+
 template <class T>
 struct Kernels {
   // elementwise
@@ -134,6 +136,10 @@ struct Kernels {
   void (*multiply_panel)(const T* a, Index lda, bool transposed, Index m, const T* panel, Index k,
                          T* c, Index ldc, Index n, const T* bias, bool accumulate);
 
+  // The blocks of consecutive counters, philox_blocks of four words each (see Rng).
+  void (*philox)(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter,
+                 std::uint32_t* out);
+
   void (*adam)(T* x, const T* g, T* m, T* v, Index n, const AdamConstants& c);
   void (*sgd)(T* x, const T* g, T* buffer, Index n, const SgdConstants& c);  // buffer or nullptr
   void (*adadelta)(T* x, const T* g, T* squares, T* changes, Index n, const AdadeltaConstants& c);
@@ -174,6 +180,8 @@ template <class Set, class T>
 void add_attention(Kernels<T>& table);
 template <class Set, class T>
 void add_product(Kernels<T>& table);
+template <class Set, class T>
+void add_random(Kernels<T>& table);
 template <class Set, class T>
 void add_optimizer(Kernels<T>& table);
 
