@@ -29,11 +29,19 @@ void for_each_block(Index n, Index size, const F& f) {
   for (Index begin = 0; begin < n; begin += size) f(begin, std::min(size, n - begin));
 }
 
-// Rows of op(A) without gaps: one after the other, or column after column where A is transposed.
+// Rows of op(A) without gaps: one after the other, or where A is transposed column after column of
+// each group. They are A itself where it has no gaps.
 template <class T>
-void copy_rows(const T* a, Index lda, Transpose transpose, Index rows, Index columns, T* out) {
-  const Index runs = transpose == Trans ? columns : rows, run = transpose == Trans ? rows : columns;
-  for (Index i = 0; i < runs; ++i) std::copy_n(a + i * lda, run, out + i * run);
+const T* pack_rows(const T* a, Index lda, Transpose transpose, Index rows, Index columns,
+                   T* buffer) {
+  if (transpose == Trans) {
+    simd::kernels<T>().pack_groups(a, lda, rows, columns, buffer);
+  } else if (lda == columns) {
+    return a;
+  } else {
+    for (Index i = 0; i < rows; ++i) std::copy_n(a + i * lda, columns, buffer + i * columns);
+  }
+  return buffer;
 }
 
 template <class T>
@@ -105,7 +113,7 @@ void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, I
   Tensor panels({std::min(columns_at_once, up_to_multiple(n, width)), std::min(block, k)},
                 dtype_of<T>());
   Tensor rows({std::min(most_rows, m), std::min(block, k)}, dtype_of<T>());
-  T *b_block = panels.mutable_data<T>(), *a_block = rows.mutable_data<T>();
+  T *b_block = panels.mutable_data<T>(), *buffer = rows.mutable_data<T>();
   for_each_block(n, columns_at_once, [&](Index j0, Index columns) {
     for_each_block(k, block, [&](Index k0, Index depth) {
       for_each_block(columns, width, [&](Index j, Index panel_columns) {
@@ -113,10 +121,8 @@ void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, I
                            panel_columns, b_block + j * depth);
       });
       for_each_block(m, most_rows, [&](Index i0, Index height) {
-        for_each_block(height, group, [&](Index i, Index group_rows) {
-          copy_rows(at(a, lda, a_transpose, i0 + i, k0), lda, a_transpose, group_rows, depth,
-                    a_block + i * depth);
-        });
+        const T* a_block =
+            pack_rows(at(a, lda, a_transpose, i0, k0), lda, a_transpose, height, depth, buffer);
         for_each_block(columns, width, [&](Index j, Index panel_columns) {
           const T* bias = addend.bias && k0 == 0 ? addend.bias + j0 + j : nullptr;
           for_each_block(height, group, [&](Index i, Index group_rows) {

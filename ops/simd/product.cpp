@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -47,18 +48,25 @@ struct Product {
     }
   }
 
+  // Whole cache lines of a few columns at a time: a line of all would not stay in the first cache.
+  static constexpr Index line = 64 / sizeof(T);
+
   static void pack_columns(const T* b, Index ldb, Index k, Index n, T* panel) {
     Index p = 0;
-    for (; n == width && p + square <= k; p += square) {
+    for (; n == width && p + line <= k; p += line) {
       for (Index from = 0; from < width; from += square) {
-        Short rows[square];
+        for (Index part = p; part < p + line; part += square) {
+          Short rows[square];
 #pragma GCC unroll 4
-        for (Index q = 0; q < square; ++q) {
-          rows[q] = Short::load_unaligned(b + (from + q) * ldb + p);
+          for (Index q = 0; q < square; ++q) {
+            rows[q] = Short::load_unaligned(b + (from + q) * ldb + part);
+          }
+          transpose(rows);
+#pragma GCC unroll 4
+          for (Index q = 0; q < square; ++q) {
+            rows[q].store_aligned(panel + (part + q) * width + from);
+          }
         }
-        transpose(rows);
-#pragma GCC unroll 4
-        for (Index q = 0; q < square; ++q) rows[q].store_aligned(panel + (p + q) * width + from);
       }
     }
     for (; p < k; ++p) {
@@ -68,6 +76,24 @@ struct Product {
 
   static void pack_panel(const T* b, Index ldb, bool transposed, Index k, Index n, T* panel) {
     transposed ? pack_columns(b, ldb, k, n, panel) : pack_rows(b, ldb, k, n, panel);
+  }
+
+  static void pack_groups(const T* a, Index lda, Index m, Index k, T* out) {
+    for (Index p0 = 0; p0 < k; p0 += line) {
+      const Index end = std::min(p0 + line, k);
+      for (Index i = 0; i < m; i += most_rows) {
+        const Index rows = std::min(most_rows, m - i);
+        for (Index p = p0; p < end; ++p) {
+          const T* from = a + p * lda + i;
+          T* to = out + i * k + p * rows;
+          if (rows == most_rows) {  // a size that is known is copied without a call
+            std::memcpy(to, from, most_rows * sizeof(T));
+          } else {
+            std::copy_n(from, rows, to);
+          }
+        }
+      }
+    }
   }
 
   template <Index rows, bool transposed>
@@ -142,6 +168,7 @@ void add_product(Kernels<T>& table) {
   table.panel_rows = K::most_rows;
   table.outruns_blas = K::has_avx512;
   table.pack_panel = K::pack_panel;
+  table.pack_groups = K::pack_groups;
   table.multiply_panel = K::multiply_panel;
 }
 
