@@ -92,11 +92,12 @@ struct ManyRows {
   Index m, n, k;
 };
 
-// C = op(A) op(B) + addend, the numbers behind each row of A, B and C left alone.
+// C = op(A) op(B) + addend, the numbers behind each row of A, B and C left alone: `gap` of A.
 template <class T>
-void check_many_rows(const ManyRows& size, Transpose a_transpose, Transpose b_transpose, Rng& rng) {
+void check_many_rows(const ManyRows& size, Transpose a_transpose, Transpose b_transpose, Index gap,
+                     Rng& rng) {
   const Index m = size.m, n = size.n, k = size.k;  // clang captures no bindings
-  const Shape a_shape = a_transpose == Trans ? Shape{k, m + 2} : Shape{m, k + 2};
+  const Shape a_shape = a_transpose == Trans ? Shape{k, m + gap} : Shape{m, k + gap};
   const Shape b_shape = b_transpose == Trans ? Shape{n, k + 3} : Shape{k, n + 3};
   const Tensor a = normal(a_shape, 0, 1, rng, dtype_of<T>()),
                b = normal(b_shape, 0, 1, rng, dtype_of<T>()),
@@ -129,13 +130,14 @@ void check_many_rows(const ManyRows& size, Transpose a_transpose, Transpose b_tr
 TEST_CASE_TEMPLATE("many rows: the product in all orders, to the edges of its blocks", T, float,
                    double) {
   Rng rng(6);
-  for (const ManyRows size : {ManyRows{1, 1, 1}, ManyRows{13, 33, 4}, ManyRows{70, 40, 0},
-                              ManyRows{0, 5, 5}, ManyRows{5, 0, 5}, ManyRows{245, 17, 300},
-                              ManyRows{500, 7, 3}, ManyRows{3, 1030, 5}, ManyRows{25, 1100, 257}}) {
+  for (const ManyRows size :
+       {ManyRows{1, 1, 1}, ManyRows{13, 33, 4}, ManyRows{70, 40, 0}, ManyRows{0, 5, 5},
+        ManyRows{5, 0, 5}, ManyRows{245, 17, 300}, ManyRows{500, 7, 3}, ManyRows{3, 1030, 5},
+        ManyRows{25, 1100, 257}, ManyRows{245, 40, 100}}) {
     for (const Transpose a : {NoTrans, Trans}) {
       for (const Transpose b : {NoTrans, Trans}) {
         INFO(size.m, " x ", size.n, " x ", size.k, " ", int{a}, int{b});
-        check_many_rows<T>(size, a, b, rng);
+        for (const Index gap : {0, 2}) check_many_rows<T>(size, a, b, gap, rng);
       }
     }
   }
