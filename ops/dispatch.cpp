@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "ops/error.h"
 #include "ops/simd/kernels.h"
 
 namespace regrad::ops::simd {
@@ -29,7 +30,10 @@ Level widest() {
 Level allowed() {
   const char* variable = std::getenv("REGRAD_SIMD");
   const std::string_view wish = variable ? variable : "";
-  return wish == "baseline" ? Level::baseline : wish == "avx2" ? Level::avx2 : Level::avx512;
+  if (wish == "baseline") return Level::baseline;
+  if (wish == "avx2") return Level::avx2;
+  if (wish == "avx512" || wish.empty()) return Level::avx512;
+  fail("REGRAD_SIMD: `{}` is not known; there is baseline, avx2, avx512", wish);
 }
 
 Level level() {

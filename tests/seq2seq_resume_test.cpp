@@ -92,6 +92,38 @@ TEST_CASE("evaluations after the last save are forgotten by a resume") {
   CHECK(read_history(files, 1000).size() == 3);
 }
 
+TEST_CASE("a run that was stopped before its last evaluation has not ended") {
+  const TemporaryFolder folder;
+  Run run(folder / "run", tiny());
+  run.run_until(10);
+  CHECK(run.trainer.end().empty());
+  CHECK(run.trainer.state().best_step == 0);
+  Run again(folder / "run", tiny());
+  resume(again);
+  again.run();
+  CHECK(again.trainer.end() == "the limit of 10 steps");
+  CHECK(again.trainer.state().best_step == 10);
+}
+
+TEST_CASE("a resume at the end without the best model restores the one evaluated last") {
+  const TemporaryFolder folder;
+  const Json given = [&] {
+    Json files = files_in(folder);
+    files.update({{"epochs", 4}, {"average", 3}});
+    return files;
+  }();
+  Run run(folder / "run", given);
+  run.run();
+  REQUIRE(run.trainer.state().best_step == run.trainer.state().step);
+  const auto best = load_safetensors(run.files.model).tensors;
+  std::filesystem::remove(run.files.model);
+  Run again(folder / "run", given);
+  resume(again);
+  again.run();
+  CHECK(contains(again.log.str(), "is gone: the one that was evaluated last takes its place"));
+  CHECK(same_bits(load_safetensors(run.files.model).tensors, best));
+}
+
 TEST_CASE("a resume notices other data") {
   const TemporaryFolder folder;
   const Json options = files_in(folder);

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include "tests/seq2seq_process.h"
@@ -23,8 +24,8 @@ TEST_CASE("numbers are decimal") {
   for (const char* steps : {"0x10", "many", "", "1.5", "5 ", "99999999999999999999"}) {
     require_refused("--steps", steps, "whole number of up to 18 decimal digits");
   }
-  for (const char* rate : {"0x1p-3", "nan", "inf", "1e999", "1,5", ""}) {
-    require_refused("--learning-rate", rate, "decimal number below 1e308, such as 0.5 or 1e-3");
+  for (const char* rate : {"0x1p-3", "nan", "inf", "1e999", "1e-400", "1,5", ""}) {
+    require_refused("--learning-rate", rate, "decimal number from 1e-307 to 1e308, or 0");
   }
   require_refused("--seed", "0x10", "whole number from 0 to 18446744073709551615");
   for (const char* option : {"--beam", "--n-best", "--top-k"}) {
@@ -41,6 +42,24 @@ TEST_CASE("an unknown option is named before one that is missing or wrong") {
   require_error(shop.run({"translate", "--modell", "m"}), 2, "`--modell m` is not known");
   require_error(shop.run({"train", "--hiden", "5", "--steps", "many", "--out", "o"}), 2,
                 "`--hiden 5` is not known");
+}
+
+TEST_CASE("an option without its value is named") {
+  const Workshop shop;
+  require_error(shop.run({"train", "--train", "t", "--dev", "d", "--hidden", "--out", "o"}), 2,
+                "train: --hidden needs a value, and `--out` follows");
+  require_error(shop.run({"train", "--train", "--dev", "d", "--out", "o"}), 2,
+                "train: --train needs a value, and `--dev` follows");
+  require_error(shop.run({"evaluate", "--model", "m", "--data", "--beam", "3"}), 2,
+                "evaluate: --data needs a value, and `--beam` follows");
+}
+
+TEST_CASE("a flag is true or false") {
+  const Workshop shop;
+  for (const char* value : {"2", "-1", "maybe", "yes"}) {
+    require_error(shop.run(shop.tiny("run", {fmt::format("--tied-embeddings={}", value)})), 2,
+                  fmt::format("--tied-embeddings: `{}` is neither true nor false", value));
+  }
 }
 
 TEST_CASE("options that would have no effect are refused, even with their defaults") {

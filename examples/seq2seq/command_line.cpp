@@ -33,7 +33,7 @@ void allow_only(CLI::Option& option, const Choices& choices) {
 
 template <class T>
 std::string kind_of_number() {
-  if (std::is_floating_point_v<T>) return "decimal number below 1e308, such as 0.5 or 1e-3";
+  if (std::is_floating_point_v<T>) return "decimal number from 1e-307 to 1e308, or 0";
   constexpr auto low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
   if (std::is_unsigned_v<T>) return fmt::format("whole number from {} to {}", low, high);
   return fmt::format("whole number of up to {} decimal digits", std::numeric_limits<T>::digits10);
@@ -54,6 +54,12 @@ CLI::Option* add_number(CLI::App& command, const std::string& flag, T& number,
   };
   return command.add_option_function<std::string>(flag, read, help)
       ->type_name(CLI::detail::type_name<T>());
+}
+
+// CLI11 by itself takes numbers, yes, on and more.
+std::string check_flag(const std::string& text) {
+  if (text == "true" || text == "false") return "";
+  return fmt::format("`{}` is neither true nor false", text);
 }
 
 std::string check_named(const std::string& text) {
@@ -78,7 +84,9 @@ std::string defaults_footer() {
   };
   return fmt::format(
       "Defaults for files: {}.\nFor transformers on files where they differ: {}.\nFor tasks where "
-      "they differ: {}.\nA flag that is true is turned off by =false: --concatenate=false.",
+      "they differ: {}.\nWith --attention none the decoder is bahdanau, with --dropout 0 "
+      "variational-dropout is false; a transformer's embedding is as long as its hidden.\nA flag "
+      "that is true is turned off by =false: --concatenate=false.",
       listed(files, nlohmann::ordered_json::object()),
       listed(to_json(make_config(transformer)), files),
       listed(to_json(make_config({{"task", "copy"}})), files));
@@ -94,7 +102,7 @@ class TrainCommand {
       const std::string flag = fmt::format("--{}", name);
       CLI::Option* option;
       if constexpr (std::is_same_v<Member, bool>) {
-        option = command_.add_flag(flag, member, help);
+        option = command_.add_flag(flag, member, help)->check(check_flag);
       } else if constexpr (std::is_arithmetic_v<Member>) {
         option = add_number(command_, flag, member, help);
       } else {
@@ -192,16 +200,34 @@ void add_attend(CLI::App& app, AttendOptions& options) {
   command->callback([&options] { attend(options); });
 }
 
-std::vector<std::string> option_names(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->nonpositional()) names.push_back("--" + option->get_lnames().front());
-  }
+// Those of its groups, too.
+std::vector<const CLI::Option*> options_of(const CLI::App& command) {
+  std::vector<const CLI::Option*> options = command.get_options();
   for (const CLI::App* group : command.get_subcommands({})) {
     if (!group->get_name().empty()) continue;
-    for (std::string& name : option_names(*group)) names.push_back(std::move(name));
+    for (const CLI::Option* option : options_of(*group)) options.push_back(option);
+  }
+  return options;
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : options_of(command)) {
+    if (option->nonpositional()) names.push_back("--" + option->get_lnames().front());
   }
   return names;
+}
+
+// An option whose value was left out has taken the next option for it.
+std::string without_value(const CLI::App& command) {
+  const std::vector<std::string> names = option_names(command);
+  for (const CLI::Option* option : options_of(command)) {
+    for (const std::string& value : option->results()) {
+      if (std::ranges::find(names, value) == names.end()) continue;
+      return fmt::format("{} needs a value, and `{}` follows", option->get_name(), value);
+    }
+  }
+  return "";
 }
 
 [[noreturn]] void fail_usage(const CLI::App& app, const CLI::ParseError& error,
@@ -213,6 +239,9 @@ std::vector<std::string> option_names(const CLI::App& command) {
         first.empty() ? "no command was given" : fmt::format("`{}` is no command", first)));
   }
   const CLI::App& command = *chosen.front();
+  if (const std::string missing = without_value(command); !missing.empty()) {
+    throw UsageError(fmt::format("{}: {}", command.get_name(), missing));
+  }
   // An unknown option comes before one that is missing or wrong, which it may have been meant for.
   const std::vector<std::string> unknown = app.remaining(true);
   if (unknown.empty()) {

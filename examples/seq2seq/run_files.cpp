@@ -58,9 +58,14 @@ void make_writable(const RunFiles& files) {
   if (error) fail("--out {} cannot be created: {}", name, error.message());
   if (!std::filesystem::is_directory(files.directory)) fail("--out {} is no directory", name);
   const std::filesystem::path probe = files.directory / ".writable";
+  errno = 0;
   const bool written = (std::ofstream(probe) << '\n').flush().good();
+  const std::error_code reason(errno, std::generic_category());
   std::filesystem::remove(probe, error);
-  if (!written) fail("--out {} cannot be written to", name);
+  if (!written) {
+    fail("--out {} cannot be written to: {}; make room or choose another directory", name,
+         reason.message());
+  }
 }
 
 RunLock::RunLock(const RunFiles& files)

@@ -139,12 +139,17 @@ void Trainer::run(const std::function<bool()>& stop) {
     }
     if (std::chrono::steady_clock::now() >= next_save_) save_last();
   }
-  if (state_.best_step == 0) save_safetensors(files_.model, to_safetensors(translator_));
+  if (state_.best_step == 0) {
+    const ParameterAverage::Applied averaged(average_);
+    save_safetensors(files_.model, to_safetensors(translator_));
+  }
   save_last();
 }
 
 std::string Trainer::end() const {
-  return end_reason(state_, translator_.config, data_.steps_per_evaluation);
+  const Config& config = translator_.config;
+  if (evaluation_due(state_, config, data_.steps_per_evaluation)) return {};
+  return end_reason(state_, config, data_.steps_per_evaluation);
 }
 
 void Trainer::evaluate(const std::function<bool()>& stop) {
@@ -232,10 +237,9 @@ void Trainer::resume(const SafeTensors& last) {
     reinforce_[i].set_baseline(baselines[i]);
   }
   if (state_.best_step > 0 && !std::filesystem::exists(files_.model)) {
-    progress_.say(
-        fmt::format("warning: {}, the best model so far, is gone: the next evaluation's "
-                    "will take its place",
-                    files_.model.string()));
+    progress_.say(fmt::format(
+        "warning: {}, the best model so far, is gone: {} takes its place", files_.model.string(),
+        end().empty() ? "the next evaluation's" : "the one that was evaluated last"));
     state_.best_step = 0;
   }
   first_step_ = state_.step;

@@ -155,7 +155,7 @@ const Kernels<T>& choose_kernels();
 }  // namespace detail
 
 // The kernels for this machine: of the widest instruction set that it has. REGRAD_SIMD in the
-// environment allows no wider one than it names.
+// environment allows no wider one than it names. Throws Error for a name that there is not.
 template <class T>
 const Kernels<T>& kernels() {
   const Kernels<T>* table = detail::chosen<T>.load(std::memory_order_acquire);
