@@ -107,11 +107,8 @@ TEST_CASE("a run that was stopped before its last evaluation has not ended") {
 
 TEST_CASE("a resume at the end without the best model restores the one evaluated last") {
   const TemporaryFolder folder;
-  const Json given = [&] {
-    Json files = files_in(folder);
-    files.update({{"epochs", 4}, {"average", 3}});
-    return files;
-  }();
+  Json given = files_in(folder);
+  given.update({{"epochs", 4}, {"average", 3}});
   Run run(folder / "run", given);
   run.run();
   REQUIRE(run.trainer.state().best_step == run.trainer.state().step);

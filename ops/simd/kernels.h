@@ -132,7 +132,7 @@ struct Kernels {
   // c [m, n] = op(a) [m, k] panel + bias [n], or adds it to c; no bias: nullptr. Each sum runs over
   // k in order, whatever m is; it is fastest where panel_rows divide m.
   Index panel_rows;
-  // Columns of a [k, m] in groups of panel_rows, each [k, rows of the group].
+  // Columns of a [k, m] in groups of panel_rows, each [k, rows of the group]: a transposed a.
   void (*pack_groups)(const T* a, Index lda, Index m, Index k, T* out);
   bool outruns_blas;  // with many rows, too; OpenBLAS 0.3.21 has AVX-512 for some processors only
   void (*multiply_panel)(const T* a, Index lda, bool transposed, Index m, const T* panel, Index k,

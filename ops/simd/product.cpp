@@ -52,10 +52,11 @@ struct Product {
   static constexpr Index line = 64 / sizeof(T);
 
   static void pack_columns(const T* b, Index ldb, Index k, Index n, T* panel) {
-    Index p = 0;
-    for (; n == width && p + line <= k; p += line) {
+    const Index whole = n == width ? k / square * square : 0;
+    for (Index begin = 0; begin < whole; begin += line) {
+      const Index end = std::min(begin + line, whole);
       for (Index from = 0; from < width; from += square) {
-        for (Index part = p; part < p + line; part += square) {
+        for (Index part = begin; part < end; part += square) {
           Short rows[square];
 #pragma GCC unroll 4
           for (Index q = 0; q < square; ++q) {
@@ -69,7 +70,7 @@ struct Product {
         }
       }
     }
-    for (; p < k; ++p) {
+    for (Index p = whole; p < k; ++p) {
       for (Index q = 0; q < width; ++q) panel[p * width + q] = q < n ? b[q * ldb + p] : T(0);
     }
   }
