@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 #include <new>
+#include <span>
 
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
@@ -57,7 +58,7 @@ struct SizeClasses {
 };
 
 constexpr SizeClasses small{2};  // at most a quarter of a block is unused
-constexpr SizeClasses large{4};  // a sixteenth, and what is too small to be split off
+constexpr SizeClasses large{6};  // a sixty-fourth, and what is too small to be split off
 constexpr std::size_t large_bytes = 1 << 16;
 // Of a segment, at least: addresses, which are no memory until they are written to. In one large
 // segment the blocks of all sizes find the room that others left. AddressSanitizer writes to an
@@ -68,7 +69,7 @@ constexpr std::size_t segment_bytes = std::size_t{16} << 20;
 constexpr std::size_t segment_bytes = std::size_t{1} << 30;
 #endif
 constexpr std::size_t most_bytes = std::size_t{1} << 46;
-constexpr std::size_t small_classes = small.of(large_bytes - 1) + 1, large_classes = 16 * 42;
+constexpr std::size_t small_classes = small.of(large_bytes - 1) + 1;
 
 bool is_large(const Header* block) { return block->segment != nullptr; }
 
@@ -99,9 +100,40 @@ class FreeList {
   Header *first_ = nullptr, *last_ = nullptr;
 };
 
+// A list for each class of large blocks, and which of them hold any.
+class FreeLists {
+ public:
+  void add(Header* block) {
+    lists_[block->size_class].add(block);
+    filled_[block->size_class / 64] |= bit(block->size_class);
+  }
+  void remove(Header* block) {
+    FreeList& list = lists_[block->size_class];
+    list.remove(block);
+    if (!list.first()) filled_[block->size_class / 64] &= ~bit(block->size_class);
+  }
+  // Of the smallest class from this one on that has blocks the one at the lowest address; nullptr
+  // if there is none.
+  Header* first(std::uint32_t size_class) const {
+    std::uint64_t filled = filled_[size_class / 64] & (~std::uint64_t{0} << size_class % 64);
+    for (std::size_t i = size_class / 64;; filled = filled_[i]) {
+      if (filled)
+        return lists_[64 * i + static_cast<std::size_t>(std::countr_zero(filled))].first();
+      if (++i == filled_.size()) return nullptr;
+    }
+  }
+  std::span<const FreeList> all() const { return lists_; }
+
+ private:
+  static std::uint64_t bit(std::uint32_t size_class) { return std::uint64_t{1} << size_class % 64; }
+  static constexpr std::size_t words = large.of(2 * most_bytes) / 64 + 1;
+  std::array<std::uint64_t, words> filled_{};
+  std::array<FreeList, 64 * words> lists_;
+};
+
 struct Pool {
   std::array<Header*, small_classes> small_free{};
-  std::array<FreeList, large_classes> large_free;
+  FreeLists large_free;
   PoolStats stats;
   std::atomic<Header*> returned{nullptr};    // by other threads, not yet in a free list
   std::atomic<std::uint64_t> references{1};  // its thread, and all that it asked of the system
@@ -140,6 +172,17 @@ Header* make_small(Pool* home, std::uint32_t size_class) {
       Header{{{1}}, size_class, bytes, nullptr, nullptr, home, nullptr, nullptr, {1}, false};
 }
 
+Header* right_of(Header* block) { return reinterpret_cast<Header*>(data_of(block) + block->bytes); }
+
+// Advises the system on the whole pages of a block's data; what it cannot do it leaves.
+void advise(Header* block, int advice) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(data_of(block));
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t end = (begin + block->bytes) / page * page;
+  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, advice);
+}
+
 // A whole segment. Its last 64 bytes are the header of a block without data that is never free.
 // Outside of a pool, or where memory is short, it is no larger than needed.
 Header* make_large(Pool* home, std::size_t needed) {
@@ -150,26 +193,16 @@ Header* make_large(Pool* home, std::size_t needed) {
   auto* block =
       new (memory) Header{{{1}}, 0, bytes, nullptr, nullptr, home, nullptr, nullptr, {1}, false};
   block->segment = block;
-  new (data_of(block) + bytes)
-      Header{{{1}}, 0, 0, nullptr, nullptr, home, block, block, {0}, false};
+  new (right_of(block)) Header{{{1}}, 0, 0, nullptr, nullptr, home, block, block, {0}, false};
+  // Rows of a weight often lie on pages of their own, more of them than a processor remembers.
+  if (home) advise(block, MADV_HUGEPAGE);
   forbid(block);
   return block;
 }
 
-Header* right_of(Header* block) { return reinterpret_cast<Header*>(data_of(block) + block->bytes); }
-
 void give_to_system(Header* memory, Pool* home) {
   std::free(memory);
   unlink(home);
-}
-
-// Gives the memory of a free part of a segment back; its addresses stay.
-void discard(Header* block) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(data_of(block));
-  const std::uintptr_t first = (begin + page - 1) / page * page;
-  const std::uintptr_t end = (begin + block->bytes) / page * page;
-  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
 // A block that is in no list. Of a segment's blocks the last one takes the segment with it; the
@@ -182,7 +215,9 @@ void destroy(Header* block) {
   }
   Header* segment = block->segment;
   allow(block, block->bytes);
-  if (segment->parts.load(std::memory_order_relaxed) > 1) discard(block);
+  if (segment->parts.load(std::memory_order_relaxed) > 1) {
+    advise(block, MADV_DONTNEED);  // the addresses stay
+  }
   if (segment->parts.fetch_sub(1, std::memory_order_acq_rel) == 1) give_to_system(segment, home);
 }
 
@@ -191,12 +226,12 @@ void put_into_list(Pool& own, Header* block) {
   own.stats.bytes_cached += static_cast<std::int64_t>(block->bytes);
   block->size_class = large.of(block->bytes);
   if (large.bytes(block->size_class) > block->bytes) --block->size_class;
-  own.large_free[block->size_class].add(block);
+  own.large_free.add(block);
 }
 
 void take_from_list(Pool& own, Header* block) {
   own.stats.bytes_cached -= static_cast<std::int64_t>(block->bytes);
-  own.large_free[block->size_class].remove(block);
+  own.large_free.remove(block);
 }
 
 Header* pop_small(Pool& own, Header*& list) {
@@ -272,12 +307,12 @@ void drain(Pool& own, Header* replacement = nullptr) {
   for (Header*& list : own.small_free) {
     while (list) destroy(pop_small(own, list));
   }
-  for (FreeList& list : own.large_free) {
+  for (const FreeList& list : own.large_free.all()) {
     for (Header *block = list.first(), *next; block; block = next) {
       next = block->next;
       const bool part = block->segment->parts > 1;
       if (part && !replacement) {
-        discard(block);
+        advise(block, MADV_DONTNEED);
         continue;
       }
       take_from_list(own, block);
@@ -320,14 +355,11 @@ Header* take_small(Pool& own, std::uint32_t size_class) {
 // none.
 Header* take_large(Pool& own, std::size_t needed) {
   collect(own);
-  for (std::uint32_t c = large.of(needed); c < large_classes; ++c) {
-    if (Header* block = own.large_free[c].first()) {
-      take_from_list(own, block);
-      split(own, block, needed);
-      return block;
-    }
-  }
-  return nullptr;
+  Header* block = own.large_free.first(large.of(needed));
+  if (!block) return nullptr;
+  take_from_list(own, block);
+  split(own, block, needed);
+  return block;
 }
 
 Header* find_or_make(Pool* own, std::size_t bytes) {
