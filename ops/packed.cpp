@@ -1,19 +1,17 @@
 #include "ops/packed.h"
 
 #include <algorithm>
-#include <cassert>
 
 #include "ops/simd/kernels.h"
 
 namespace regrad::ops {
 namespace {
 
-// Rows of a panel that stay in the first cache, together with those of A that meet them.
-constexpr Index block = 256;
-// Of many rows, so much of A stays in the second cache, and so many panels in it or the third.
-constexpr Index rows_at_once = 240, columns_at_once = 1024;
-template <class T>
-constexpr Index widest_panel = 2 * 64 / sizeof(T);
+// So deep are products at most: the deeper, the fewer times C is read and written. Of few rows A
+// stays in the second cache. Of many, a group of A's rows stays in the first cache while panels
+// stream past it, rows_at_once in the second and the panels in the third.
+constexpr Index deepest_of_few = 2048, deepest_of_many = 768;
+constexpr Index rows_at_once = 120, columns_at_once = 1024;
 
 // Where an element of op(X) is.
 template <class T>
@@ -22,6 +20,12 @@ const T* at(const T* x, Index ldx, Transpose transpose, Index row, Index column)
 }
 
 constexpr Index up_to_multiple(Index n, Index of) { return (n + of - 1) / of * of; }
+
+// n in as few parts of nearly one size as are possible with at most so many in each; the size.
+constexpr Index even_part(Index n, Index most) {
+  const Index parts = (n + most - 1) / most;
+  return std::min(up_to_multiple((n + parts - 1) / parts, 16), n);
+}
 
 // f(begin, size) for n in blocks of the size, the last one of what is left.
 template <class F>
@@ -81,24 +85,23 @@ void multiply_few_rows(const T* a, Index lda, Index m, const T* b, Index ldb, Tr
   if (k == 0) return start_with(addend, m, n, c, ldc);
   const auto& kernels = simd::kernels<T>();
   const Index width = kernels.panel_width;
-  assert(width <= widest_panel<T>);
-  alignas(64) T scratch[block * widest_panel<T>];
-  for (Index k0 = 0; k0 < k; k0 += block) {
-    const Index rows = std::min(block, k - k0);
-    for (Index j = 0; j < n; j += width) {
-      const Index columns = std::min(width, n - j);
-      const T* panel = scratch;
+  Tensor scratch;
+  if (!packed) scratch = Tensor({std::min(k, deepest_of_few), width}, dtype_of<T>());
+  for_each_block(k, deepest_of_few, [&](Index k0, Index depth) {
+    for_each_block(n, width, [&](Index j, Index columns) {
+      const T* panel;
       if (packed) {
-        panel = packed->panels<T>() + (j / width * k + k0) * width;
+        panel = packed->panels<T>() + j * k + k0 * width;
       } else {
-        kernels.pack_panel(at(b, ldb, transpose, k0, j), ldb, transpose == Trans, rows, columns,
-                           scratch);
+        kernels.pack_panel(at(b, ldb, transpose, k0, j), ldb, transpose == Trans, depth, columns,
+                           scratch.mutable_data<T>());
+        panel = scratch.data<T>();
       }
       const T* bias = addend.bias && k0 == 0 ? addend.bias + j : nullptr;
-      kernels.multiply_panel(a + k0, lda, false, m, panel, rows, c + j, ldc, columns, bias,
+      kernels.multiply_panel(a + k0, lda, false, m, panel, depth, c + j, ldc, columns, bias,
                              addend.keep_c || k0 > 0);
-    }
-  }
+    });
+  });
 }
 
 template <class T>
@@ -110,12 +113,12 @@ void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, I
   const auto& kernels = simd::kernels<T>();
   const Index width = kernels.panel_width, group = kernels.panel_rows;
   const Index most_rows = rows_at_once / group * group;
-  Tensor panels({std::min(columns_at_once, up_to_multiple(n, width)), std::min(block, k)},
-                dtype_of<T>());
-  Tensor rows({std::min(most_rows, m), std::min(block, k)}, dtype_of<T>());
+  const Index deepest = even_part(k, deepest_of_many);
+  Tensor panels({std::min(columns_at_once, up_to_multiple(n, width)), deepest}, dtype_of<T>());
+  Tensor rows({std::min(most_rows, m), deepest}, dtype_of<T>());
   T *b_block = panels.mutable_data<T>(), *buffer = rows.mutable_data<T>();
   for_each_block(n, columns_at_once, [&](Index j0, Index columns) {
-    for_each_block(k, block, [&](Index k0, Index depth) {
+    for_each_block(k, deepest, [&](Index k0, Index depth) {
       for_each_block(columns, width, [&](Index j, Index panel_columns) {
         kernels.pack_panel(at(b, ldb, b_transpose, k0, j0 + j), ldb, b_transpose == Trans, depth,
                            panel_columns, b_block + j * depth);
@@ -123,9 +126,9 @@ void multiply_many_rows(Transpose a_transpose, Transpose b_transpose, Index m, I
       for_each_block(m, most_rows, [&](Index i0, Index height) {
         const T* a_block =
             pack_rows(at(a, lda, a_transpose, i0, k0), lda, a_transpose, height, depth, buffer);
-        for_each_block(columns, width, [&](Index j, Index panel_columns) {
-          const T* bias = addend.bias && k0 == 0 ? addend.bias + j0 + j : nullptr;
-          for_each_block(height, group, [&](Index i, Index group_rows) {
+        for_each_block(height, group, [&](Index i, Index group_rows) {
+          for_each_block(columns, width, [&](Index j, Index panel_columns) {
+            const T* bias = addend.bias && k0 == 0 ? addend.bias + j0 + j : nullptr;
             kernels.multiply_panel(a_block + i * depth, a_transpose == Trans ? group_rows : depth,
                                    a_transpose == Trans, group_rows, b_block + j * depth, depth,
                                    c + (i0 + i) * ldc + j0 + j, ldc, panel_columns, bias,
