@@ -28,11 +28,16 @@ void require_weights(std::string_view operation, const Tensor& weights, const Le
   }
 }
 
-// f(b, s, row of the key) for every valid pair.
-template <class F>
-void for_each_key(const Lengths& lengths, const F& f) {
-  for (Index b = 0; b < lengths.batch(); ++b) {
-    for (Index s = 0; s < lengths[b]; ++s) f(b, s, s * lengths.batch() + b);
+// f(b, s, row of the key) for every valid pair. A sentence's rows of `keys` lie far apart: each is
+// asked for before it is needed.
+template <class T, class F>
+void for_each_key(const Lengths& lengths, const T* keys, Index size, const F& f) {
+  const Index batch = lengths.batch();
+  for (Index b = 0; b < batch; ++b) {
+    for (Index s = 0; s < lengths[b]; ++s) {
+      if (s + 1 < lengths[b]) simd::prefetch(keys + ((s + 1) * batch + b) * size, size);
+      f(b, s, s * batch + b);
+    }
   }
 }
 
@@ -109,7 +114,7 @@ Tensor dot_score(const Tensor& query, const Tensor& keys, const Lengths& lengths
     using T = decltype(zero);
     Index size = query.shape()[1];
     T* out = scores.mutable_data<T>();
-    for_each_key(lengths, [&](Index b, Index s, Index row) {
+    for_each_key(lengths, keys.data<T>(), size, [&](Index b, Index s, Index row) {
       out[b * lengths.time() + s] =
           simd::kernels<T>().dot(query.data<T>() + b * size, keys.data<T>() + row * size, size);
     });
@@ -128,7 +133,7 @@ Tensor weighted_sum(const Tensor& weights, const Tensor& values, const Lengths& 
   visit(values.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* out = result.mutable_data<T>();
-    for_each_key(lengths, [&](Index b, Index s, Index row) {
+    for_each_key(lengths, values.data<T>(), size, [&](Index b, Index s, Index row) {
       simd::kernels<T>().accumulate(out + b * size, values.data<T>() + row * size,
                                     weights.data<T>()[b * lengths.time() + s], size);
     });
@@ -167,7 +172,7 @@ void add_spread(Tensor& y, const Tensor& weights, const Tensor& x, const Lengths
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* out = y.mutable_data<T>();
-    for_each_key(lengths, [&](Index b, Index s, Index row) {
+    for_each_key(lengths, out, size, [&](Index b, Index s, Index row) {
       simd::kernels<T>().accumulate(out + row * size, x.data<T>() + b * size,
                                     weights.data<T>()[b * lengths.time() + s], size);
     });

@@ -10,6 +10,7 @@ struct Attention {
   static void additive_score(const T* query, const T* keys, Index stride, Index count, const T* v,
                              T* scores, Index n) {
     for (Index s = 0; s < count; ++s, keys += stride) {
+      if (s + 1 < count) prefetch(keys + stride, n);
       scores[s] = accumulate_sum<Set, T>(n, [=](auto at) {
         return at.load(v) * Functions<Set, T>::tanh(at.load(query) + at.load(keys));
       });
@@ -21,6 +22,10 @@ struct Attention {
                                       Index count, const T* v, T* g_query, T* g_keys, T* g_v,
                                       Index n) {
     for (Index s = 0; s < count; ++s, keys += stride, g_keys += stride) {
+      if (s + 1 < count) {
+        prefetch(keys + stride, n);
+        prefetch(g_keys + stride, n);
+      }
       each<Set, T>(n, [=, scale = B(g[s])](auto at) {
         B t = Functions<Set, T>::tanh(at.load(query) + at.load(keys));
         B inner = scale * at.load(v) * (T(1) - t * t);
