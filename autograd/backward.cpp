@@ -17,10 +17,15 @@ class Tape::Sweep final : public GradientSink {
   void run(Node last, Tensor seed) {
     gradients_[static_cast<std::size_t>(last)] = std::move(seed);
     if (tape_.profile_) tape_.profile_->backward_begins();
-    for (std::size_t i = tape_.steps_.size(); i-- > 0;) {
+    std::uint32_t end = static_cast<std::uint32_t>(tape_.edges_.size());
+    for (std::size_t i = tape_.steps_.size(); i-- > 0; tape_.released_from_ = i) {
       if (terms_of_[i] >= 0) add_terms(i);
-      if (gradients_[i]) pull_back(i);
-      tape_.release_step(i);
+      if (gradients_[i]) {
+        pull_back(i, end);
+      } else {
+        tape_.release_step(i, end);
+      }
+      end = tape_.steps_[i].first_edge;
       if (tape_.profile_) tape_.profile_->pulled_back(i);
     }
   }
@@ -58,9 +63,10 @@ class Tape::Sweep final : public GradientSink {
     return tape_.edges_[tape_.steps_[step_].first_edge + static_cast<std::uint32_t>(input)];
   }
 
-  void pull_back(std::size_t step) {
+  // Releases each pullback once it was used.
+  void pull_back(std::size_t step, std::uint32_t end) {
     step_ = step;
-    std::uint32_t begin = tape_.steps_[step].first_edge, end = tape_.edges_end(step);
+    const std::uint32_t begin = tape_.steps_[step].first_edge;
     if (begin == end) return;  // a leaf
     Var g(std::move(*gradients_[step]));
     gradients_[step].reset();
@@ -68,7 +74,10 @@ class Tape::Sweep final : public GradientSink {
       g_ = g.value();
       tape_.check_sum(static_cast<Node>(step), g_);
     }
-    if (tape_.steps_[step].joint) return (*tape_.steps_[step].joint)(g.value(), *this);
+    if (tape_.steps_[step].joint) {
+      (*tape_.steps_[step].joint)(g.value(), *this);
+      return tape_.release_step(step, end);
+    }
     // A weight comes after what it is multiplied with, which can go when the weight is done.
     for (std::uint32_t e = end; e-- > begin;) {
       pull_back(tape_.edges_[e], g, e == begin);

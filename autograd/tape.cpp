@@ -1,5 +1,6 @@
 #include "autograd/tape.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "ops/error.h"
@@ -65,7 +66,9 @@ Tape::Tape(const TapeOptions& options)
 }
 
 Tape::~Tape() {
-  for (std::size_t i = 0; i < steps_.size(); ++i) release_step(i);
+  for (std::size_t i = 0; i < std::min(steps_.size(), released_from_); ++i) {
+    release_step(i, edges_end(i));
+  }
 }
 
 void Tape::fail_foreign(const char* operation) const {

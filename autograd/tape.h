@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -170,10 +171,8 @@ class Tape {
   void release_edge(std::uint32_t edge) {
     if (Pullback* pullback = std::exchange(edges_[edge].pullback, nullptr)) pullback->~Pullback();
   }
-  void release_step(std::size_t step) {
-    for (std::uint32_t e = steps_[step].first_edge, end = edges_end(step); e < end; ++e) {
-      release_edge(e);
-    }
+  void release_step(std::size_t step, std::uint32_t end) {
+    for (std::uint32_t e = steps_[step].first_edge; e < end; ++e) release_edge(e);
     if (JointPullback* joint = std::exchange(steps_[step].joint, nullptr)) joint->~JointPullback();
   }
   // For each step up to `last`: whether it depends on one of xs.
@@ -187,6 +186,7 @@ class Tape {
   bool consumed_ = false;
   Arena arena_;
   List<Step> steps_;
+  std::size_t released_from_ = std::numeric_limits<std::size_t>::max();  // these steps on
   List<EdgeRecord> edges_;
   List<Leaf> leaves_;
   List<std::int32_t> parameter_table_;  // open addressing: positions in leaves_, -1 for none

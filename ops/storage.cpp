@@ -38,6 +38,8 @@ void forbid(Header* block) { ASAN_POISON_MEMORY_REGION(data_of(block), block->by
        bytes);
 }
 
+// What is rare here is not inlined, so that small blocks come and go with few registers.
+
 // nullptr if there is none left.
 void* ask_system(Pool* home, std::size_t bytes) {
   void* memory = std::aligned_alloc(64, bytes);
@@ -48,7 +50,7 @@ void* ask_system(Pool* home, std::size_t bytes) {
   return memory;
 }
 
-Header* make_small(Pool* home, std::uint32_t size_class) {
+[[gnu::noinline]] Header* make_small(Pool* home, std::uint32_t size_class) {
   const std::size_t bytes = small.bytes(size_class);
   void* memory = ask_system(home, header_bytes + bytes);
   if (!memory) fail_memory(bytes);
@@ -91,7 +93,7 @@ void give_to_system(Header* memory, Pool* home) {
 
 // A block that is in no list. Of a segment's blocks the last one takes the segment with it; the
 // memory of the others goes at once.
-void destroy(Header* block) {
+[[gnu::noinline]] void destroy(Header* block) {
   Pool* home = block->home;
   if (!is_large(block)) {
     allow(block, block->bytes);
@@ -146,7 +148,7 @@ void split(Pool& own, Header* block, std::size_t bytes) {
   put_into_list(own, rest);
 }
 
-void keep_large(Pool& own, Header* block) {
+[[gnu::noinline]] void keep_large(Pool& own, Header* block) {
   if (Header* right = right_of(block); right->free) {
     take_from_list(own, right);
     join(block, right);
@@ -246,17 +248,19 @@ Header* take_large(Pool& own, std::size_t needed) {
   return block;
 }
 
-Header* find_or_make(Pool* own, std::size_t bytes) {
-  if (bytes < large_bytes) {
-    const std::uint32_t size_class = small.of(bytes ? bytes : 1);
-    Header* found = own ? take_small(*own, size_class) : nullptr;
-    return found ? found : make_small(own, size_class);
-  }
+[[gnu::noinline]] Header* find_or_make_large(Pool* own, std::size_t bytes) {
   const std::size_t needed = large.bytes(large.of(bytes));
   if (Header* found = own ? take_large(*own, needed) : nullptr) return found;
   Header* made = make_large(own, needed);
   if (own) split(*own, made, needed);
   return made;
+}
+
+Header* find_or_make(Pool* own, std::size_t bytes) {
+  if (bytes >= large_bytes) return find_or_make_large(own, bytes);
+  const std::uint32_t size_class = small.of(bytes ? bytes : 1);
+  Header* found = own ? take_small(*own, size_class) : nullptr;
+  return found ? found : make_small(own, size_class);
 }
 
 }  // namespace
