@@ -17,7 +17,7 @@ class Tape::Sweep final : public GradientSink {
   void run(Node last, Tensor seed) {
     gradients_[static_cast<std::size_t>(last)] = std::move(seed);
     if (tape_.profile_) tape_.profile_->backward_begins();
-    std::uint32_t end = static_cast<std::uint32_t>(tape_.edges_.size());
+    auto end = static_cast<std::uint32_t>(tape_.edges_.size());  // of the step's edges
     for (std::size_t i = tape_.steps_.size(); i-- > 0; tape_.released_from_ = i) {
       if (terms_of_[i] >= 0) add_terms(i);
       if (gradients_[i]) {

@@ -186,7 +186,8 @@ class Tape {
   bool consumed_ = false;
   Arena arena_;
   List<Step> steps_;
-  std::size_t released_from_ = std::numeric_limits<std::size_t>::max();  // these steps on
+  // Backward has released the pullbacks of the steps from this one on.
+  std::size_t released_from_ = std::numeric_limits<std::size_t>::max();
   List<EdgeRecord> edges_;
   List<Leaf> leaves_;
   List<std::int32_t> parameter_table_;  // open addressing: positions in leaves_, -1 for none

@@ -38,7 +38,7 @@ void forbid(Header* block) { ASAN_POISON_MEMORY_REGION(data_of(block), block->by
        bytes);
 }
 
-// What is rare here is not inlined, so that small blocks come and go with few registers.
+// What only large or new blocks need is not inlined: small ones come and go with few registers.
 
 // nullptr if there is none left.
 void* ask_system(Pool* home, std::size_t bytes) {
