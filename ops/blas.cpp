@@ -7,6 +7,7 @@
 
 #include "ops/error.h"
 #include "ops/packed.h"
+#include "ops/simd/kernels.h"
 
 namespace regrad::ops {
 namespace {
@@ -27,9 +28,9 @@ void clear(Index m, Index n, auto* c, Index ldc) {
   for (Index i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0);
 }
 
-template <class T, class Gemm, class Gemv>
+template <class T, class Gemm>
 void multiply(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index k, const T* a,
-              Index lda, const T* b, Index ldb, T beta, T* c, Index ldc, Gemm gemm, Gemv gemv) {
+              Index lda, const T* b, Index ldb, T beta, T* c, Index ldc, Gemm gemm) {
   if (m == 0 || n == 0) return;
   if (k == 0) return beta == 0 ? clear(m, n, c, ldc) : void();
   if (a_transpose == NoTrans && are_few_rows(m)) {
@@ -40,14 +41,11 @@ void multiply(Transpose a_transpose, Transpose b_transpose, Index m, Index n, In
     return multiply_many_rows(a_transpose, b_transpose, m, n, k, a, lda, b, ldb,
                               Addend<T>{.keep_c = beta == 1}, c, ldc);
   }
-  use_one_thread();
-  if (m == 1 && a_transpose == NoTrans) {  // one row: c = op(B)ᵀ a
+  if (m == 1 && a_transpose == NoTrans) {
     if (beta == 0) clear(1, n, c, ldc);
-    auto rows = checked(b_transpose == Trans ? n : k),
-         columns = checked(b_transpose == Trans ? k : n);
-    return gemv(CblasRowMajor, b_transpose == Trans ? CblasNoTrans : CblasTrans, rows, columns,
-                T(1), b, checked(ldb), a, 1, T(1), c, 1);
+    return simd::kernels<T>().multiply_row(a, b, ldb, b_transpose == Trans, n, k, c);
   }
+  use_one_thread();
   gemm(CblasRowMajor, a_transpose == Trans ? CblasTrans : CblasNoTrans,
        b_transpose == Trans ? CblasTrans : CblasNoTrans, checked(m), checked(n), checked(k), T(1),
        a, checked(lda), b, checked(ldb), beta, c, checked(ldc));
@@ -57,14 +55,12 @@ void multiply(Transpose a_transpose, Transpose b_transpose, Index m, Index n, In
 
 void gemm(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index k, const float* a,
           Index lda, const float* b, Index ldb, float beta, float* c, Index ldc) {
-  multiply(a_transpose, b_transpose, m, n, k, a, lda, b, ldb, beta, c, ldc, cblas_sgemm,
-           cblas_sgemv);
+  multiply(a_transpose, b_transpose, m, n, k, a, lda, b, ldb, beta, c, ldc, cblas_sgemm);
 }
 
 void gemm(Transpose a_transpose, Transpose b_transpose, Index m, Index n, Index k, const double* a,
           Index lda, const double* b, Index ldb, double beta, double* c, Index ldc) {
-  multiply(a_transpose, b_transpose, m, n, k, a, lda, b, ldb, beta, c, ldc, cblas_dgemm,
-           cblas_dgemv);
+  multiply(a_transpose, b_transpose, m, n, k, a, lda, b, ldb, beta, c, ldc, cblas_dgemm);
 }
 
 }  // namespace regrad::ops

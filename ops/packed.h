@@ -9,8 +9,8 @@ namespace regrad::ops {
 // weight into the order in which it is read at every call. Here that can be done once, and what a
 // row gives depends on no other row. With many rows they run where BLAS is slower.
 
-// With more rows, bringing the weight into order is little of the work; a single row is a
-// matrix-vector product.
+// With more rows, bringing the weight into order is little of the work; for a single row it is as
+// much as the product.
 constexpr Index most_few_rows = 64;
 constexpr bool are_few_rows(Index m) { return m > 1 && m <= most_few_rows; }
 

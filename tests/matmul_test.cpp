@@ -125,7 +125,7 @@ TEST_CASE("matrices that do not fit are errors") {
         }) == "matmul: shapes [2] and [3] do not broadcast: 2 against 3 at axis -1");
   const float* none = nullptr;
   CHECK(message_of([&] {
-          gemm(NoTrans, NoTrans, 1, 2, Index{1} << 32, none, 3, none, 2, 1, nullptr, 2);
+          gemm(NoTrans, NoTrans, 65, 2, Index{1} << 32, none, 3, none, 2, 1, nullptr, 2);
         }) == "matmul: dimension 4294967296 is too large");
 }
 

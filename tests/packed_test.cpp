@@ -1,5 +1,6 @@
 #include "ops/packed.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -138,6 +139,45 @@ TEST_CASE_TEMPLATE("many rows: the product in all orders, to the edges of its bl
       for (const Transpose b : {NoTrans, Trans}) {
         INFO(size.m, " x ", size.n, " x ", size.k, " ", int{a}, int{b});
         for (const Index gap : {0, 2}) check_many_rows<T>(size, a, b, gap, rng);
+      }
+    }
+  }
+}
+
+// c += a op(B), with NaN where nothing is to be read.
+template <class T>
+void check_one_row(Index n, Index k, Transpose transpose, Rng& rng) {
+  const Index rows = transpose == Trans ? n : k, columns = transpose == Trans ? k : n, gap = 3;
+  Tensor b = full({rows, columns + gap}, NAN, dtype_of<T>());
+  const Tensor inside = normal({rows, columns}, 0, 1, rng, dtype_of<T>());
+  for (Index i = 0; i < rows; ++i) {
+    std::copy_n(inside.data<T>() + i * columns, columns, b.mutable_data<T>() + i * (columns + gap));
+  }
+  const Tensor a = normal({k}, 0, 1, rng, dtype_of<T>());
+  for (const bool keep : {false, true}) {
+    Tensor c = full({n + 1}, keep ? 7 : NAN, dtype_of<T>());
+    gemm(NoTrans, transpose, 1, n, k, a.data<T>(), k, b.data<T>(), columns + gap, T(keep),
+         c.mutable_data<T>(), n);
+    const double tolerance = (sizeof(T) == 4 ? 1e-6 : 1e-14) * (10 + static_cast<double>(k));
+    for (Index j = 0; j < n; ++j) {
+      double sum = keep ? 7 : 0;
+      for (Index p = 0; p < k; ++p) {
+        sum += a.at({p}) * (transpose == Trans ? inside.at({j, p}) : inside.at({p, j}));
+      }
+      CHECK(std::abs(c.at({j}) - sum) <= tolerance);
+    }
+    CHECK((keep ? c.at({n}) == 7 : std::isnan(c.at({n}))));
+  }
+}
+
+TEST_CASE_TEMPLATE("one row: the product in both orders, to the edges of its vectors", T, float,
+                   double) {
+  Rng rng(9);
+  for (const Index n : {1, 5, 8, 9, 16, 23, 40}) {
+    for (const Index k : {1, 4, 8, 13, 16, 17, 67}) {
+      for (const Transpose transpose : {NoTrans, Trans}) {
+        INFO(n, " x ", k, " ", int{transpose});
+        check_one_row<T>(n, k, transpose, rng);
       }
     }
   }

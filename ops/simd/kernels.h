@@ -144,6 +144,8 @@ struct Kernels {
   bool outruns_blas;  // with many rows, too; OpenBLAS 0.3.21 has AVX-512 for some processors only
   void (*multiply_panel)(const T* a, Index lda, bool transposed, Index m, const T* panel, Index k,
                          T* c, Index ldc, Index n, const T* bias, bool accumulate);
+  // c [n] += a [k] op(B), op(B) read where it lies, in the order of memory.
+  void (*multiply_row)(const T* a, const T* b, Index ldb, bool transposed, Index n, Index k, T* c);
 
   // The blocks of consecutive counters, philox_blocks of four words each (see Rng).
   void (*philox)(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter,

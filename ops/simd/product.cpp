@@ -158,6 +158,72 @@ struct Product {
       c += rows * ldc;
     }
   }
+
+  // So many rows of B at once: each vector of A, or of C, is loaded once for all of them.
+  static constexpr Index most_streams = 8;
+
+  template <Index streams>
+  static void multiply_columns(const T* a, const T* b, Index ldb, Index k, T* c) {
+    B sums[streams];
+#pragma GCC unroll 8
+    for (Index q = 0; q < streams; ++q) sums[q] = B(T(0));
+    each<Set, T>(k, [&](auto at) {
+      const B left = at.load(a);
+#pragma GCC unroll 8
+      for (Index q = 0; q < streams; ++q) sums[q] = xsimd::fma(left, at.load(b + q * ldb), sums[q]);
+    });
+    if constexpr (streams == 1) {
+      c[0] += add_lanes<Set, T>(sums[0]);
+    } else {
+      for (Index q = 0; q < streams; q += square) add_all_lanes(sums + q, c + q);
+    }
+  }
+  // c[q] += the sum of the lanes of sums[q].
+  static void add_all_lanes(const B* sums, T* c) {
+    Short rows[square];
+#pragma GCC unroll 4
+    for (Index q = 0; q < square; ++q) {
+      alignas(64) T parts[lanes];
+      sums[q].store_aligned(parts);
+      rows[q] = Short::load_aligned(parts);
+      for (Index i = square; i < lanes; i += square) rows[q] += Short::load_aligned(parts + i);
+    }
+    transpose(rows);
+    Short total = Short::load_unaligned(c);
+#pragma GCC unroll 4
+    for (Index q = 0; q < square; ++q) total += rows[q];
+    total.store_unaligned(c);
+  }
+
+  template <Index streams>
+  static void add_rows(const T* a, const T* b, Index ldb, Index n, T* c) {
+    B factors[streams];
+#pragma GCC unroll 8
+    for (Index q = 0; q < streams; ++q) factors[q] = B(a[q]);
+    each<Set, T>(n, [&](auto at) {
+      B sum = at.load(c);
+#pragma GCC unroll 8
+      for (Index q = 0; q < streams; ++q) sum = xsimd::fma(factors[q], at.load(b + q * ldb), sum);
+      at.store(c, sum);
+    });
+  }
+
+  static void multiply_row(const T* a, const T* b, Index ldb, bool transposed, Index n, Index k,
+                           T* c) {
+    if (transposed) {
+      Index j = 0;
+      for (; j + most_streams <= n; j += most_streams) {
+        multiply_columns<most_streams>(a, b + j * ldb, ldb, k, c + j);
+      }
+      for (; j < n; ++j) multiply_columns<1>(a, b + j * ldb, ldb, k, c + j);
+    } else {
+      Index p = 0;
+      for (; p + most_streams <= k; p += most_streams) {
+        add_rows<most_streams>(a + p, b + p * ldb, ldb, n, c);
+      }
+      for (; p < k; ++p) add_rows<1>(a + p, b + p * ldb, ldb, n, c);
+    }
+  }
 };
 
 }  // namespace
@@ -171,6 +237,7 @@ void add_product(Kernels<T>& table) {
   table.pack_panel = K::pack_panel;
   table.pack_groups = K::pack_groups;
   table.multiply_panel = K::multiply_panel;
+  table.multiply_row = K::multiply_row;
 }
 
 template void add_product<Set>(Kernels<float>&);
