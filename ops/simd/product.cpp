@@ -100,12 +100,12 @@ struct Product {
   template <Index rows, bool transposed>
   static void multiply_rows(const T* a, Index lda, const T* panel, Index k, T* c, Index ldc,
                             Index n, const T* bias, bool accumulate) {
-    B start[2] = {B(T(0)), B(T(0))}, sums[rows][2];
-    if (bias) load(bias, n, start);
+    B left, right, sums[rows][2];
+    load(bias, n, left, right);
 #pragma GCC unroll 16
     for (Index row = 0; row < rows; ++row) {
-      sums[row][0] = start[0];
-      sums[row][1] = start[1];
+      sums[row][0] = left;
+      sums[row][1] = right;
     }
     // Rows of C often lie on pages of their own: ask for them before they are needed.
     for (Index row = 0; row < rows; ++row) {
@@ -113,29 +113,43 @@ struct Product {
       __builtin_prefetch(c + row * ldc + n - 1, 1);
     }
     for (Index p = 0; p < k; ++p) {
-      const B left = B::load_aligned(panel + p * width);
-      const B right = B::load_aligned(panel + p * width + lanes);
+      left = B::load_aligned(panel + p * width);
+      right = B::load_aligned(panel + p * width + lanes);
 #pragma GCC unroll 16
       for (Index row = 0; row < rows; ++row) {
-        step(sums[row], B(transposed ? a[p * lda + row] : a[row * lda + p]), left, right);
+        const B factor(transposed ? a[p * lda + row] : a[row * lda + p]);
+        sums[row][0] = xsimd::fma(factor, left, sums[row][0]);
+        sums[row][1] = xsimd::fma(factor, right, sums[row][1]);
       }
     }
-    for (Index row = 0; row < rows; ++row) store(sums[row], c + row * ldc, n, accumulate);
+#pragma GCC unroll 16
+    for (Index row = 0; row < rows; ++row) {
+      store(sums[row][0], sums[row][1], c + row * ldc, n, accumulate);
+    }
   }
-  static void step(B (&sums)[2], const B& a, const B& left, const B& right) {
-    sums[0] = xsimd::fma(a, left, sums[0]);
-    sums[1] = xsimd::fma(a, right, sums[1]);
+  // Whole panels, which most are, go from register to memory; of others what is there is copied.
+  static void load(const T* bias, Index n, B& left, B& right) {
+    alignas(64) T part[width] = {};
+    if (bias && n < width) {
+      std::copy_n(bias, n, part);
+      bias = part;
+    }
+    left = bias ? B::load_unaligned(bias) : B(T(0));
+    right = bias ? B::load_unaligned(bias + lanes) : B(T(0));
   }
-  static void load(const T* bias, Index n, B (&start)[2]) {
-    B* next = start;
-    each<Set, T>(n, [&](auto at) { *next++ = at.load(bias); });
+  static void store(const B& left, const B& right, T* c, Index n, bool accumulate) {
+    if (n == width) {
+      (accumulate ? B::load_unaligned(c) + left : left).store_unaligned(c);
+      (accumulate ? B::load_unaligned(c + lanes) + right : right).store_unaligned(c + lanes);
+    } else {
+      store_part(left, right, c, n, accumulate);
+    }
   }
-  static void store(B (&sums)[2], T* c, Index n, bool accumulate) {
-    const B* sum = sums;
-    each<Set, T>(n, [&](auto at) {
-      at.store(c, accumulate ? at.load(c) + *sum : *sum);
-      ++sum;
-    });
+  [[gnu::noinline]] static void store_part(B left, B right, T* c, Index n, bool accumulate) {
+    alignas(64) T sums[width];
+    left.store_aligned(sums);
+    right.store_aligned(sums + lanes);
+    for (Index j = 0; j < n; ++j) c[j] = accumulate ? c[j] + sums[j] : sums[j];
   }
 
   using MultiplyRows = void(const T* a, Index lda, const T* panel, Index k, T* c, Index ldc,
